@@ -1,0 +1,342 @@
+// Package event holds the executor events that a playing script emits, their JSON form, and the fold that turns them into
+// timeline items.
+//
+// Names and fields mirror the provider runtime contract of T3 Code: an envelope with ids and a payload for each type. Beyond the
+// contract are seq in the envelope, error in an item's payload and errorCode in turn.completed.
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// Event is one executor event. An event that was encoded and decoded again equals the first one.
+type Event struct {
+	Seq       uint64 // counts the events of a thread from 1; 0 in an event of foreign origin
+	Provider  string // the kind of provider, such as "fake-agent"
+	ThreadID  string
+	TurnID    string // "" outside a turn
+	ItemID    string
+	RequestID string
+	Time      time.Time // UTC, without a monotonic part
+	Payload   Payload
+}
+
+// Payload is what an event says. Its types are the structs of this package; [Raw] is a type that this version does not know.
+type Payload interface {
+	Type() string // the event's "type"
+	payload()
+}
+
+// Stream says what kind of text a [Delta] is a piece of.
+type Stream string
+
+const (
+	AssistantText Stream = "assistant_text"
+	ReasoningText Stream = "reasoning_text"
+	// ReasoningSummary is the short form some providers send beside or instead of ReasoningText.
+	ReasoningSummary Stream = "reasoning_summary_text"
+)
+
+// ItemType says what kind of thing an item event is about.
+type ItemType string
+
+const (
+	UserMessage      ItemType = "user_message"
+	AssistantMessage ItemType = "assistant_message"
+	Reasoning        ItemType = "reasoning"
+	ErrorItem        ItemType = "error"
+	Compaction       ItemType = "context_compaction"
+
+	// The rest are tool calls; so is every type that is not named here.
+
+	CommandExecution ItemType = "command_execution"
+	FileChange       ItemType = "file_change"
+	DynamicToolCall  ItemType = "dynamic_tool_call"
+)
+
+// ItemStatus is where an item stands.
+type ItemStatus string
+
+const (
+	InProgress ItemStatus = "inProgress"
+	Completed  ItemStatus = "completed"
+	Failed     ItemStatus = "failed"
+	Declined   ItemStatus = "declined"
+)
+
+// TurnState is how a turn ended.
+type TurnState string
+
+const (
+	TurnEndCompleted   TurnState = "completed"
+	TurnEndFailed      TurnState = "failed"
+	TurnEndInterrupted TurnState = "interrupted"
+	TurnEndCancelled   TurnState = "cancelled" // some providers say this for interrupted
+)
+
+type (
+	// SessionStarted opens a thread's session.
+	SessionStarted struct{}
+
+	// SessionExited closes it, and with it whatever ran. ExitKind is "graceful" or "error".
+	SessionExited struct {
+		Reason   string `json:"reason,omitempty"`
+		ExitKind string `json:"exitKind,omitempty"`
+	}
+
+	// TurnStarted is a turn's first event.
+	TurnStarted struct{}
+
+	// TurnCompleted is a turn's last event, however it ended.
+	TurnCompleted struct {
+		State        TurnState `json:"state"`
+		ErrorMessage string    `json:"errorMessage,omitempty"`
+		ErrorCode    int       `json:"errorCode,omitempty"`
+	}
+
+	// Delta is a piece of text. Pieces with one ItemID are one message.
+	Delta struct {
+		Stream Stream `json:"streamKind"`
+		Text   string `json:"delta"`
+	}
+
+	// Item is what the three item events carry. Title is a tool's name, Detail a text for people.
+	Item struct {
+		ItemType ItemType        `json:"itemType"`
+		Status   ItemStatus      `json:"status,omitempty"`
+		Title    string          `json:"title,omitempty"`
+		Detail   string          `json:"detail,omitempty"`
+		Data     timeline.Detail `json:"data,omitempty"`
+		Error    string          `json:"error,omitempty"`
+	}
+	ItemStarted   struct{ Item }
+	ItemUpdated   struct{ Item }
+	ItemCompleted struct{ Item }
+
+	// PlanUpdated replaces the agent's plan.
+	PlanUpdated struct {
+		Plan []PlanStep `json:"plan"`
+	}
+	// PlanStep is a line of a plan. Status is pending, inProgress or completed.
+	PlanStep struct {
+		Step     string `json:"step"`
+		Status   string `json:"status"`
+		Priority string `json:"priority,omitempty"`
+	}
+
+	// RequestOpened asks for an approval of the tool call whose id is the event's ItemID.
+	RequestOpened struct {
+		RequestType string   `json:"requestType"`
+		Detail      string   `json:"detail,omitempty"`
+		Options     []string `json:"options,omitempty"` // the decisions that are offered; none named: all
+	}
+	// RequestResolved says that the request of that RequestID is over.
+	RequestResolved struct {
+		RequestType string `json:"requestType"`
+		Decision    string `json:"decision,omitempty"`
+	}
+
+	// UserInputRequested asks the user questions. ResponseMode "message" does not block the turn: the answer is the next message.
+	UserInputRequested struct {
+		Questions    []Question `json:"questions"`
+		ResponseMode string     `json:"responseMode,omitempty"`
+	}
+	Question struct {
+		ID          string   `json:"id"`
+		Header      string   `json:"header"`
+		Question    string   `json:"question"`
+		Options     []Option `json:"options"`
+		MultiSelect bool     `json:"multiSelect,omitempty"`
+	}
+	Option struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+	}
+	// UserInputResolved says that the questions of that RequestID are answered.
+	UserInputResolved struct {
+		Answers map[string]any `json:"answers"`
+	}
+
+	// TokenUsageUpdated tells what a thread has used.
+	TokenUsageUpdated struct {
+		Usage TokenUsage `json:"usage"`
+	}
+	// TokenUsage counts tokens. Cached input is part of input, reasoning is part of output. Zero is left out, but for UsedTokens.
+	TokenUsage struct {
+		UsedTokens                int  `json:"usedTokens"`
+		MaxTokens                 int  `json:"maxTokens,omitempty"` // the size of the context window
+		TotalProcessedTokens      int  `json:"totalProcessedTokens,omitempty"`
+		InputTokens               int  `json:"inputTokens,omitempty"`
+		CachedInputTokens         int  `json:"cachedInputTokens,omitempty"`
+		OutputTokens              int  `json:"outputTokens,omitempty"`
+		ReasoningOutputTokens     int  `json:"reasoningOutputTokens,omitempty"`
+		LastUsedTokens            int  `json:"lastUsedTokens,omitempty"` // last: of the last call to the model
+		LastInputTokens           int  `json:"lastInputTokens,omitempty"`
+		LastCachedInputTokens     int  `json:"lastCachedInputTokens,omitempty"`
+		LastOutputTokens          int  `json:"lastOutputTokens,omitempty"`
+		LastReasoningOutputTokens int  `json:"lastReasoningOutputTokens,omitempty"`
+		ToolUses                  int  `json:"toolUses,omitempty"`
+		DurationMs                int  `json:"durationMs,omitempty"`
+		CompactsAutomatically     bool `json:"compactsAutomatically,omitempty"`
+	}
+
+	// RuntimeError is a fault of the provider outside or inside a turn.
+	RuntimeError struct {
+		Message string `json:"message"`
+	}
+
+	// Raw is an event of a type that this version does not know.
+	Raw struct {
+		Name string
+		JSON json.RawMessage // the payload
+	}
+)
+
+func (SessionStarted) Type() string     { return "session.started" }
+func (SessionExited) Type() string      { return "session.exited" }
+func (TurnStarted) Type() string        { return "turn.started" }
+func (TurnCompleted) Type() string      { return "turn.completed" }
+func (Delta) Type() string              { return "content.delta" }
+func (ItemStarted) Type() string        { return "item.started" }
+func (ItemUpdated) Type() string        { return "item.updated" }
+func (ItemCompleted) Type() string      { return "item.completed" }
+func (PlanUpdated) Type() string        { return "turn.plan.updated" }
+func (RequestOpened) Type() string      { return "request.opened" }
+func (RequestResolved) Type() string    { return "request.resolved" }
+func (UserInputRequested) Type() string { return "user-input.requested" }
+func (UserInputResolved) Type() string  { return "user-input.resolved" }
+func (TokenUsageUpdated) Type() string  { return "thread.token-usage.updated" }
+func (RuntimeError) Type() string       { return "runtime.error" }
+func (r Raw) Type() string              { return r.Name }
+
+func (SessionStarted) payload()     {}
+func (SessionExited) payload()      {}
+func (TurnStarted) payload()        {}
+func (TurnCompleted) payload()      {}
+func (Delta) payload()              {}
+func (ItemStarted) payload()        {}
+func (ItemUpdated) payload()        {}
+func (ItemCompleted) payload()      {}
+func (PlanUpdated) payload()        {}
+func (RequestOpened) payload()      {}
+func (RequestResolved) payload()    {}
+func (UserInputRequested) payload() {}
+func (UserInputResolved) payload()  {}
+func (TokenUsageUpdated) payload()  {}
+func (RuntimeError) payload()       {}
+func (Raw) payload()                {}
+
+var payloadTypes = map[string]func([]byte) (Payload, error){
+	"session.started":            decode[SessionStarted],
+	"session.exited":             decode[SessionExited],
+	"turn.started":               decode[TurnStarted],
+	"turn.completed":             decode[TurnCompleted],
+	"content.delta":              decode[Delta],
+	"item.started":               decode[ItemStarted],
+	"item.updated":               decode[ItemUpdated],
+	"item.completed":             decode[ItemCompleted],
+	"turn.plan.updated":          decode[PlanUpdated],
+	"request.opened":             decode[RequestOpened],
+	"request.resolved":           decode[RequestResolved],
+	"user-input.requested":       decode[UserInputRequested],
+	"user-input.resolved":        decode[UserInputResolved],
+	"thread.token-usage.updated": decode[TokenUsageUpdated],
+	"runtime.error":              decode[RuntimeError],
+}
+
+func decode[T Payload](data []byte) (Payload, error) {
+	var v T
+	err := json.Unmarshal(data, &v)
+	return v, err
+}
+
+// envelope is the JSON form of an event.
+type envelope struct {
+	Type      string    `json:"type"`
+	EventID   string    `json:"eventId"`
+	Provider  string    `json:"provider"`
+	ThreadID  string    `json:"threadId"`
+	CreatedAt time.Time `json:"createdAt"`
+	Seq       uint64    `json:"seq,omitempty"`
+	TurnID    string    `json:"turnId,omitempty"`
+	ItemID    string    `json:"itemId,omitempty"`
+	RequestID string    `json:"requestId,omitempty"`
+	Payload   any       `json:"payload"`
+}
+
+// MarshalJSON writes the event with the contract's field names. The eventId is made from thread and seq.
+func (e Event) MarshalJSON() ([]byte, error) {
+	if e.Payload == nil {
+		return nil, fmt.Errorf("event: no payload in event %d of thread %q", e.Seq, e.ThreadID)
+	}
+	w := envelope{
+		Type: e.Payload.Type(), EventID: e.ThreadID + ":" + strconv.FormatUint(e.Seq, 10), Provider: e.Provider,
+		ThreadID: e.ThreadID, CreatedAt: e.Time, Seq: e.Seq, TurnID: e.TurnID, ItemID: e.ItemID, RequestID: e.RequestID,
+		Payload: e.Payload,
+	}
+	if r, ok := e.Payload.(Raw); ok {
+		w.Payload = r.JSON
+	}
+	return timeline.JSON(w)
+}
+
+// UnmarshalJSON reads one event. A type that it does not know becomes a [Raw]; a known one with a wrong value is an error.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var payload json.RawMessage
+	w := envelope{Payload: &payload}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("event: %w", err)
+	}
+	if w.Type == "" {
+		return fmt.Errorf(`event: no "type"`)
+	}
+	if len(payload) == 0 || payload[0] != '{' {
+		return fmt.Errorf("event: %s: payload must be an object, is %.60s", w.Type, payload)
+	}
+	out := Event{Seq: w.Seq, Provider: w.Provider, ThreadID: w.ThreadID, TurnID: w.TurnID, ItemID: w.ItemID, RequestID: w.RequestID, Time: w.CreatedAt}
+	if known := payloadTypes[w.Type]; known != nil {
+		p, err := known(payload)
+		if err != nil {
+			return fmt.Errorf("event: %s: %w", w.Type, err)
+		}
+		out.Payload = p
+	} else {
+		compact, err := timeline.JSON(payload)
+		if err != nil {
+			return fmt.Errorf("event: %s: %w", w.Type, err)
+		}
+		out.Payload = Raw{w.Type, compact}
+	}
+	*e = out
+	return nil
+}
+
+// UnmarshalJSON reads an item's payload. Data that is no canonical detail becomes the input of a [timeline.Unknown].
+func (i *Item) UnmarshalJSON(data []byte) error {
+	type bare Item
+	w := struct {
+		*bare
+		Data json.RawMessage `json:"data"`
+	}{bare: (*bare)(i)}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	if len(w.Data) == 0 || string(w.Data) == "null" {
+		return nil
+	}
+	d, err := timeline.DecodeDetail(w.Data)
+	if err != nil {
+		in, err := timeline.JSON(w.Data)
+		if err != nil {
+			return err
+		}
+		d = timeline.Unknown{Input: in}
+	}
+	i.Data = d
+	return nil
+}

@@ -1,0 +1,137 @@
+package event
+
+import (
+	"slices"
+
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// Fold turns the events of one thread into timeline items. It takes them in order, one at a time. The zero value is ready.
+type Fold struct {
+	texts []string // items of this turn that came as deltas
+	shown string   // the last error of this turn
+}
+
+// Item is what an event adds to the timeline, if anything, with the id that tells rows of one message from others.
+//
+//   - A delta is a piece of a message or of reasoning. A later item.completed that repeats the whole text adds nothing.
+//   - item.started and item.completed are states of a tool call. A declined one is a failed call.
+//   - turn.plan.updated is a todo list.
+//   - A turn that failed, and a runtime.error, is an error item; the same message twice in a turn is one.
+//   - A user_message of a provider is a user message. A host that writes its own drops it.
+func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
+	id := e.ItemID
+	switch p := e.Payload.(type) {
+	case TurnStarted:
+		f.texts, f.shown = f.texts[:0], ""
+	case Delta:
+		if id == "" {
+			id = e.TurnID
+		}
+		if n := len(f.texts); n == 0 || f.texts[n-1] != id {
+			f.texts = append(f.texts, id)
+		}
+		switch p.Stream {
+		case AssistantText:
+			return timeline.AssistantMessage{Text: p.Text, MessageID: e.ItemID}, id, true
+		case ReasoningText, ReasoningSummary:
+			return timeline.Reasoning{Text: p.Text}, id, true
+		}
+	case ItemStarted:
+		if p.isTool() {
+			return call(id, p.Item, timeline.Running), id, true
+		}
+	case ItemUpdated:
+		if p.isTool() {
+			return call(id, p.Item, timeline.Running), id, true
+		}
+	case ItemCompleted:
+		return f.completed(id, p.Item)
+	case PlanUpdated:
+		todo := timeline.Todo{Items: make([]timeline.TodoEntry, len(p.Plan))}
+		for i, s := range p.Plan {
+			status := s.Status
+			if status == string(InProgress) {
+				status = "in_progress"
+			}
+			todo.Items[i] = timeline.TodoEntry{Text: s.Step, Completed: status == "completed", Status: status}
+		}
+		return todo, id, true
+	case RuntimeError:
+		return f.err(p.Message)
+	case TurnCompleted:
+		if p.State == TurnEndFailed {
+			return f.err(p.Ending().Message)
+		}
+	}
+	return nil, "", false
+}
+
+func (f *Fold) err(message string) (timeline.Item, string, bool) {
+	if message == f.shown {
+		return nil, "", false
+	}
+	f.shown = message
+	return timeline.ErrorItem{Message: message}, "", true
+}
+
+func (f *Fold) completed(id string, p Item) (timeline.Item, string, bool) {
+	switch p.ItemType {
+	case UserMessage:
+		return timeline.UserMessage{Text: p.Detail}, id, true
+	case AssistantMessage:
+		return timeline.AssistantMessage{Text: p.Detail, MessageID: id}, id, !slices.Contains(f.texts, id)
+	case Reasoning:
+		return timeline.Reasoning{Text: p.Detail}, id, !slices.Contains(f.texts, id)
+	case ErrorItem:
+		return f.err(p.Detail)
+	case Compaction:
+		return timeline.Compaction{Status: "completed"}, id, true
+	}
+	return call(id, p, timeline.Completed), id, true
+}
+
+func (i Item) isTool() bool {
+	switch i.ItemType {
+	case UserMessage, AssistantMessage, Reasoning, ErrorItem, Compaction:
+		return false
+	}
+	return true
+}
+
+func call(id string, p Item, status timeline.Status) timeline.ToolCall {
+	c := timeline.ToolCall{CallID: id, Name: p.Title, Detail: p.Data, Status: status}
+	if c.Name == "" {
+		c.Name = string(p.ItemType)
+	}
+	if c.Detail == nil {
+		c.Detail = timeline.PlainText{Text: p.Detail}
+	}
+	switch p.Status {
+	case InProgress:
+		c.Status = timeline.Running
+	case Completed:
+		c.Status = timeline.Completed
+	case Failed, Declined:
+		c.Status, c.Error = timeline.Failed, string(p.Status)
+		if p.Error != "" {
+			c.Error = p.Error
+		}
+	}
+	return c
+}
+
+// Ending is how the turn ended, in the words of the timeline.
+func (p TurnCompleted) Ending() timeline.Ending {
+	e := timeline.Ending{Kind: timeline.Completed, Message: p.ErrorMessage, Code: p.ErrorCode}
+	switch p.State {
+	case TurnEndFailed:
+		e.Kind = timeline.Failed
+		if e.Message == "" {
+			e.Message = "the provider gave no reason"
+		}
+	case TurnEndInterrupted, TurnEndCancelled:
+		e.Kind = timeline.Canceled
+	}
+	return e
+}
