@@ -1,0 +1,147 @@
+package script
+
+import (
+	"encoding/json"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// This file is the language: each shape says once what stands behind a step's key, and is walked to parse it, to write it and to
+// describe it in the schema.
+
+var kinds = []kind{
+	kindOf[ThinkStep]("reasoning"),
+	kindOf[SayStep]("a message of the assistant"),
+	kindOf[WriteStep]("writes a file, making folders as needed"),
+	kindOf[EditStep]("replaces text in a file"),
+	kindOf[BashStep]("a shell command: claimed, or really run"),
+	kindOf[FailStep]("ends the turn as failed"),
+	kindOf[SleepStep]("waits; an interrupt ends it at once"),
+	kindOf[HoldStep]("waits at a gate until the test lets it through"),
+	kindOf[PlanStep]("replaces the agent's plan"),
+	kindOf[ToolStep]("a claimed tool call"),
+	kindOf[ApprovalStep]("asks for approvals, all at once, and waits for the answers"),
+	kindOf[UsageStep]("tells what the thread has used, in tokens"),
+}
+
+func (s *Script) shape(o *object) {
+	o.millis(&s.StepDelay, "stepDelayMs", 0, "a pause before every step")
+	o.steps(&s.Steps, "steps", must|short, "what the turn does, in order")
+}
+
+func (s *ThinkStep) shape(o *object) { (*SayStep)(s).shape(o) }
+
+func (s *SayStep) shape(o *object) {
+	o.text(&s.Text, "text", must|short, "what is said")
+	o.number(&s.Chunks, "chunks", 0, 1, "in how many pieces it is sent, 1 by default; no more than it has characters")
+	o.millis(&s.Interval, "intervalMs", 0, "the time between two pieces")
+	if s.Chunks > 1 {
+		if n := Characters(s.Text); s.Chunks > n {
+			o.fail("chunks", "is %d, but the text has only %d characters", s.Chunks, n)
+		}
+	}
+}
+
+// Characters counts what a reader sees as one character, a grapheme cluster.
+func Characters(text string) (n int) {
+	for it := graphemes.FromString(text); it.Next(); {
+		n++
+	}
+	return n
+}
+
+func (s *WriteStep) shape(o *object) {
+	o.text(&s.Path, "path", must|filled, "the file, below the agent's cwd")
+	o.text(&s.Content, "content", must, "all that it holds afterwards")
+}
+
+func (s *EditStep) shape(o *object) {
+	o.text(&s.Path, "path", must|filled, "the file, below the agent's cwd")
+	o.text(&s.Old, "old", must|filled, "the text that is replaced, where it stands first")
+	o.text(&s.New, "new", must, "the text in its place")
+	o.flag(&s.Unique, "unique", "fails if old stands there more than once")
+}
+
+func (s *BashStep) shape(o *object) {
+	o.text(&s.Command, "command", must|filled, "the command line")
+	o.text(&s.Output, "output", 0, "the output it claims, none by default")
+	o.number(&s.ExitCode, "exitCode", 0, anyNumber, "the exit code it claims, 0 by default")
+	o.flag(&s.Run, "run", "runs the command with /bin/sh in the agent's cwd, if the host allows it")
+	o.apart("run", "output")
+	o.apart("run", "exitCode")
+}
+
+func (s *FailStep) shape(o *object) {
+	o.text(&s.Message, "message", must|short, "why")
+	o.number(&s.Code, "code", 0, anyNumber, "a number for protocols that carry one, such as a JSON-RPC error code")
+}
+
+func (s *SleepStep) shape(o *object) { o.millis(&s.Duration, "ms", must|short, "how long") }
+
+func (s *HoldStep) shape(o *object) {
+	o.text(&s.Name, "name", must|short|filled, "the gate")
+	o.flag(&s.Open, "open", "waits only if the test closed the gate before")
+}
+
+func (s *PlanStep) shape(o *object) {
+	list(o, &s.Entries, "entries", must|short, "all lines of the plan", "entry")
+}
+
+func (s *PlanEntry) shape(o *object) {
+	o.text(&s.Text, "text", must, "the task")
+	o.choice(&s.Priority, "priority", "how urgent it is", "high", "medium", "low")
+	o.choice(&s.Status, "status", "where it stands, pending by default", "pending", "in_progress", "completed")
+}
+
+func (s *ToolStep) shape(o *object) {
+	tool(o, &s.Name, &s.Detail, &s.Input, &s.Output)
+	o.choice(&s.Status, "status", "how it ends; failed by default if there is an error, else completed", "completed", "failed")
+	o.text(&s.Error, "error", 0, "why it failed")
+	o.millis(&s.Hold, "holdMs", 0, "how long its row is in progress")
+	if s.Status == "completed" && s.Error != "" {
+		o.fail("error", "goes with the status failed only")
+	}
+}
+
+func tool(o *object, name *string, detail, input, output *json.RawMessage) {
+	o.text(name, "name", must|filled, "the tool")
+	o.json(detail, "detail", "a tool call detail of the timeline, instead of input and output", true)
+	o.json(input, "input", "what it was given, any JSON", false)
+	o.json(output, "output", "what it returned, any JSON", false)
+	o.apart("detail", "input")
+	o.apart("detail", "output")
+}
+
+func (s *ApprovalStep) shape(o *object) { oneOrMore(o, &s.Approvals, "approval") }
+
+func (s *Approval) shape(o *object) {
+	o.text(&s.Title, "title", must|filled, "what the user is asked to allow")
+	o.text(&s.Type, "type", 0, "the kind of request, command_execution_approval by default")
+	nested(o, &s.Tool, "tool", "the tool call that it is about")
+	o.words(&s.Options, "options", "the decisions on offer, all by default", "accept", "acceptForSession", "decline", "cancel")
+	o.steps(&s.Allow, "allow", 0, "plays when it is accepted")
+	o.steps(&s.Deny, "deny", 0, "plays when it is declined")
+	o.millis(&s.Timeout, "timeoutMs", 0, "how long it waits for the answer, 0 for ever; then the call fails and the turn goes on")
+}
+
+func (s *ApprovalTool) shape(o *object) {
+	tool(o, &s.Name, &s.Detail, &s.Input, &s.Output)
+}
+
+func (s *UsageStep) shape(o *object) {
+	o.number(&s.UsedTokens, "usedTokens", must, 0, "in the context window now")
+	o.number(&s.MaxTokens, "maxTokens", 0, 0, "the size of the context window")
+	o.number(&s.TotalProcessedTokens, "totalProcessedTokens", 0, 0, "in and out since the session began")
+	o.number(&s.InputTokens, "inputTokens", 0, 0, "in, cached ones included")
+	o.number(&s.CachedInputTokens, "cachedInputTokens", 0, 0, "in from the cache")
+	o.number(&s.OutputTokens, "outputTokens", 0, 0, "out, reasoning included")
+	o.number(&s.ReasoningOutputTokens, "reasoningOutputTokens", 0, 0, "out as reasoning")
+	o.number(&s.LastUsedTokens, "lastUsedTokens", 0, 0, "of the last call to the model")
+	o.number(&s.LastInputTokens, "lastInputTokens", 0, 0, "of the last call to the model")
+	o.number(&s.LastCachedInputTokens, "lastCachedInputTokens", 0, 0, "of the last call to the model")
+	o.number(&s.LastOutputTokens, "lastOutputTokens", 0, 0, "of the last call to the model")
+	o.number(&s.LastReasoningOutputTokens, "lastReasoningOutputTokens", 0, 0, "of the last call to the model")
+	o.number(&s.ToolUses, "toolUses", 0, 0, "how many tools were called")
+	o.number(&s.DurationMs, "durationMs", 0, 0, "how long the turn took")
+	o.flag(&s.CompactsAutomatically, "compactsAutomatically", "the agent shortens its context by itself")
+}

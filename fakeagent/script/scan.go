@@ -1,0 +1,163 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// encoding/json can neither tell two equal keys from one nor say where a value stands, both of which a strict parser needs.
+// So it checks the syntax, and this file finds the values in what is then known to be valid JSON.
+
+// document is what is being parsed.
+type document struct {
+	text string
+	free []*object // walks that are over, to be used again
+}
+
+// value is a JSON value in its document.
+type value struct {
+	*document
+	pos, end int
+}
+
+type member struct {
+	key    string
+	keyPos int
+	taken  bool // by a field
+	value
+}
+
+func (v value) raw() string { return v.text[v.pos:v.end] }
+func (v value) first() byte { return v.text[v.pos] }
+
+// open checks the syntax of a document and returns its value.
+func open(text string) (value, *Error) {
+	if len(text) > MaxSize {
+		return value{}, &Error{Reason: fmt.Sprintf("it is %d bytes long; the limit is %d", len(text), MaxSize)}
+	}
+	if raw := []byte(text); !json.Valid(raw) {
+		var x json.RawMessage
+		err := json.Unmarshal(raw, &x)
+		e := &Error{Reason: err.Error(), Offset: len(text), Syntax: true}
+		if se, ok := err.(*json.SyntaxError); ok {
+			e.Offset = max(0, int(se.Offset)-1)
+		}
+		return value{}, e
+	}
+	pos := space(text, 0)
+	return value{&document{text: text}, pos, past(text, pos)}, nil
+}
+
+// members appends the members of an object.
+func (v value) members(to []member) []member {
+	doc := v.text
+	for i := space(doc, v.pos+1); doc[i] != '}'; {
+		k := past(doc, i)
+		m := member{key: doc[i+1 : k-1], keyPos: i}
+		if strings.IndexByte(m.key, '\\') >= 0 {
+			m.key = value{v.document, i, k}.string()
+		}
+		at := space(doc, space(doc, k)+1)
+		m.value = value{v.document, at, past(doc, at)}
+		to = append(to, m)
+		i = comma(doc, m.end)
+	}
+	return to
+}
+
+// elements yields the elements of an array.
+func (v value) elements(yield func(value) bool) {
+	for i := space(v.text, v.pos+1); v.text[i] != ']'; {
+		e := value{v.document, i, past(v.text, i)}
+		if !yield(e) {
+			return
+		}
+		i = comma(v.text, e.end)
+	}
+}
+
+// length is the number of elements.
+func (v value) length() (n int) {
+	for range v.elements {
+		n++
+	}
+	return n
+}
+
+// string is the value of a string.
+func (v value) string() string {
+	raw := v.text[v.pos+1 : v.end-1]
+	if strings.IndexByte(raw, '\\') < 0 && utf8.ValidString(raw) {
+		return raw
+	}
+	var s string
+	_ = json.Unmarshal([]byte(v.raw()), &s) // valid, as the whole document is
+	return s
+}
+
+// whole is a number without a fraction, in whatever notation.
+func (v value) whole() (int64, bool) {
+	if n, err := strconv.ParseInt(v.raw(), 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(v.raw(), 64)
+	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
+}
+
+// excerpt is the value for an error message.
+func (v value) excerpt() string {
+	raw := v.raw()
+	if len(raw) <= 40 {
+		return raw
+	}
+	return strings.ToValidUTF8(raw[:40], "") + "…"
+}
+
+// comma is where the next member or the closing bracket stands.
+func comma(b string, i int) int {
+	if i = space(b, i); b[i] == ',' {
+		i = space(b, i+1)
+	}
+	return i
+}
+
+func space(b string, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// past is the index behind the value that begins at i.
+func past(b string, i int) int {
+	switch b[i] {
+	case '"':
+		for i++; b[i] != '"'; i++ {
+			if b[i] == '\\' {
+				i++
+			}
+		}
+		return i + 1
+	case '{', '[':
+		for depth := 0; ; i++ {
+			switch b[i] {
+			case '"':
+				i = past(b, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
+		i++
+	}
+	return i
+}

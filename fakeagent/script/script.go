@@ -1,0 +1,212 @@
+package script
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Script is what one turn plays.
+type Script struct {
+	Steps     []Step
+	StepDelay time.Duration // a pause before every step, in whole milliseconds
+}
+
+// New is a script of these steps.
+func New(steps ...Step) Script { return Script{Steps: steps} }
+
+// Step is one step of a script: one of the struct types of this package whose name ends in Step.
+type Step interface {
+	Key() string // the step's key in JSON
+	// shaped is a pointer to a copy, for the walk over the JSON form.
+	shaped() shaper
+}
+
+// SayStep is a message of the assistant. With Chunks it is sent in that many pieces, cut between characters as a reader sees
+// them, the first at once and the others Interval apart.
+type SayStep struct {
+	Text     string
+	Chunks   int // 0 is 1; no more than the text has characters
+	Interval time.Duration
+}
+
+// ThinkStep is reasoning; its fields mean what those of [SayStep] do.
+type ThinkStep SayStep
+
+// WriteStep writes a file below the agent's cwd, making folders as needed.
+type WriteStep struct {
+	Path    string
+	Content string
+}
+
+// EditStep replaces the first place in a file that holds Old. With Unique it must be the only one.
+type EditStep struct {
+	Path   string
+	Old    string
+	New    string
+	Unique bool
+}
+
+// BashStep is a shell command. Without Run nothing runs, and Output and ExitCode are what the agent claims.
+type BashStep struct {
+	Command  string
+	Output   string
+	ExitCode int
+	Run      bool
+}
+
+// FailStep ends the turn as failed. Code goes with it where a protocol has room for one.
+type FailStep struct {
+	Message string
+	Code    int
+}
+
+// SleepStep waits. An interrupt ends it at once.
+type SleepStep struct {
+	Duration time.Duration
+}
+
+// HoldStep waits at a gate until the test lets it through. With Open it waits only if the test closed the gate before.
+type HoldStep struct {
+	Name string
+	Open bool
+}
+
+// PlanStep replaces the agent's plan.
+type PlanStep struct {
+	Entries []PlanEntry
+}
+
+// PlanEntry is a line of a plan.
+type PlanEntry struct {
+	Text     string
+	Priority string // high, medium or low; "" is none
+	Status   string // pending, in_progress or completed; "" is pending
+}
+
+// ToolStep is a claimed tool call: a row in progress, and its end Hold later. What the call is about is Detail, a tool call
+// detail of the timeline as JSON, or else Input and Output.
+type ToolStep struct {
+	Name   string
+	Detail json.RawMessage
+	Input  json.RawMessage
+	Output json.RawMessage
+	Status string // completed or failed; "" is failed if there is an Error, else completed
+	Error  string
+	Hold   time.Duration
+}
+
+// ApprovalStep asks for approvals, all at once, and waits until each is answered.
+type ApprovalStep struct {
+	Approvals []Approval
+}
+
+// Approval is one request of an [ApprovalStep]. Its tool's row opens before it and settles after the branch that the answer picks.
+type Approval struct {
+	Title   string
+	Type    string        // such as command_execution_approval, which is the default, or file_change_approval
+	Tool    *ApprovalTool // nil: a call named by Type's tool with Title as its text
+	Options []string      // decisions on offer: accept, acceptForSession, decline, cancel; none is all
+	Allow   []Step        // plays when accepted
+	Deny    []Step        // plays when declined
+	Timeout time.Duration // 0 waits for ever; then the call fails and the turn goes on
+}
+
+// ApprovalTool is the tool call that an approval is about.
+type ApprovalTool struct {
+	Name   string
+	Detail json.RawMessage
+	Input  json.RawMessage
+	Output json.RawMessage
+}
+
+// UsageStep tells what the thread has used, in tokens. Zero is left out, but for UsedTokens.
+type UsageStep struct {
+	UsedTokens                int
+	MaxTokens                 int
+	TotalProcessedTokens      int
+	InputTokens               int
+	CachedInputTokens         int
+	OutputTokens              int
+	ReasoningOutputTokens     int
+	LastUsedTokens            int
+	LastInputTokens           int
+	LastCachedInputTokens     int
+	LastOutputTokens          int
+	LastReasoningOutputTokens int
+	ToolUses                  int
+	DurationMs                int
+	CompactsAutomatically     bool
+}
+
+// Think is a [ThinkStep].
+func Think(text string) Step { return ThinkStep{Text: text} }
+
+// Say is a [SayStep].
+func Say(text string) Step { return SayStep{Text: text} }
+
+// Write is a [WriteStep].
+func Write(path, content string) Step { return WriteStep{Path: path, Content: content} }
+
+// Edit is an [EditStep].
+func Edit(path, old, new string) Step { return EditStep{Path: path, Old: old, New: new} }
+
+// Bash is a [BashStep] that claims a result.
+func Bash(command, output string, exitCode int) Step {
+	return BashStep{Command: command, Output: output, ExitCode: exitCode}
+}
+
+// BashRun is a [BashStep] that really runs, if the host allows it.
+func BashRun(command string) Step { return BashStep{Command: command, Run: true} }
+
+// Fail is a [FailStep].
+func Fail(message string) Step { return FailStep{Message: message} }
+
+// Sleep is a [SleepStep]. d is a whole number of milliseconds, since JSON could not carry less.
+func Sleep(d time.Duration) Step { return SleepStep{d} }
+
+// Hold is a [HoldStep].
+func Hold(name string) Step { return HoldStep{Name: name} }
+
+// Ask is an [ApprovalStep].
+func Ask(approvals ...Approval) Step { return ApprovalStep{approvals} }
+
+func (SayStep) Key() string      { return "say" }
+func (ThinkStep) Key() string    { return "think" }
+func (WriteStep) Key() string    { return "write" }
+func (EditStep) Key() string     { return "edit" }
+func (BashStep) Key() string     { return "bash" }
+func (FailStep) Key() string     { return "fail" }
+func (SleepStep) Key() string    { return "sleep" }
+func (HoldStep) Key() string     { return "hold" }
+func (PlanStep) Key() string     { return "plan" }
+func (ToolStep) Key() string     { return "tool" }
+func (ApprovalStep) Key() string { return "approval" }
+func (UsageStep) Key() string    { return "usage" }
+
+func (s SayStep) shaped() shaper      { return &s }
+func (s ThinkStep) shaped() shaper    { return &s }
+func (s WriteStep) shaped() shaper    { return &s }
+func (s EditStep) shaped() shaper     { return &s }
+func (s BashStep) shaped() shaper     { return &s }
+func (s FailStep) shaped() shaper     { return &s }
+func (s SleepStep) shaped() shaper    { return &s }
+func (s HoldStep) shaped() shaper     { return &s }
+func (s PlanStep) shaped() shaper     { return &s }
+func (s ToolStep) shaped() shaper     { return &s }
+func (s ApprovalStep) shaped() shaper { return &s }
+func (s UsageStep) shaped() shaper    { return &s }
+
+// Walk calls fn with every step, the steps of branches included, in the order in which they stand.
+func (s Script) Walk(fn func(Step)) { walk(s.Steps, fn) }
+
+func walk(steps []Step, fn func(Step)) {
+	for _, st := range steps {
+		fn(st)
+		if a, ok := st.(ApprovalStep); ok {
+			for _, one := range a.Approvals {
+				walk(one.Allow, fn)
+				walk(one.Deny, fn)
+			}
+		}
+	}
+}

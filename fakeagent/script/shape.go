@@ -1,0 +1,545 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// shaper declares the JSON form of its type.
+type shaper interface{ shape(*object) }
+
+// kind is a step's key and how to read what stands behind it.
+type kind struct {
+	key, doc string
+	read     func(*object) Step
+	shape    func(*object)
+}
+
+func kindOf[S Step, P interface {
+	*S
+	shaper
+}](doc string) kind {
+	var zero S
+	return kind{
+		key: zero.Key(), doc: doc,
+		read:  func(o *object) Step { s := new(S); P(s).shape(o); return *s },
+		shape: func(o *object) { P(new(S)).shape(o) },
+	}
+}
+
+// flags of a field.
+type flags uint8
+
+const (
+	must   flags = 1 << iota // required
+	short                    // may stand alone in place of the object
+	filled                   // not ""
+)
+
+const anyNumber = math.MinInt
+
+// object is one walk over a shape: it parses into the fields, writes from them, or describes them.
+type object struct {
+	mode mode
+	err  *Error // the first one; the walk goes on without effect
+
+	// parsing
+	val     value
+	alone   bool // val stands in place of the object, and no field has taken it yet
+	members []member
+	short   string // what the short field takes
+	missing *Error // the first required field that is not there; an unknown key says it better
+
+	*output      // when writing
+	*description // when describing
+}
+
+// output is what a walk has written.
+type output struct {
+	out     []byte
+	written []string
+	only    []byte // the short field's value, as long as it is the only one
+}
+
+type mode uint8
+
+const (
+	parsing mode = iota
+	writing
+	describing
+)
+
+// fail records what is wrong with a field, unless something was wrong before.
+func (o *object) fail(key, format string, args ...any) {
+	if o.mode == describing || o.err != nil {
+		return
+	}
+	o.err = &Error{Reason: key + " " + fmt.Sprintf(format, args...), Offset: o.val.pos}
+	if m := o.member(key); m != nil {
+		o.err.Offset = m.pos
+	}
+}
+
+func (o *object) member(key string) *member {
+	for i := range o.members {
+		if o.members[i].key == key {
+			return &o.members[i]
+		}
+	}
+	return nil
+}
+
+// parse walks a shape over v, which is an object or what the short field takes.
+func parse(v value, walk func(*object)) *Error {
+	o := v.begin()
+	walk(o)
+	return o.finish(walk)
+}
+
+func (v value) begin() *object {
+	var o *object
+	if n := len(v.free); n > 0 {
+		o, v.free = v.free[n-1], v.free[:n-1]
+	} else {
+		o = &object{}
+	}
+	*o = object{val: v, alone: v.first() != '{', members: o.members[:0]}
+	if o.alone {
+		return o
+	}
+	o.members = v.members(o.members)
+	for i, m := range o.members {
+		for _, earlier := range o.members[:i] {
+			if m.key == earlier.key {
+				o.err = &Error{Reason: fmt.Sprintf("key %q stands there twice", m.key), Offset: m.keyPos}
+				return o
+			}
+		}
+	}
+	return o
+}
+
+// finish says what is wrong after the walk. The object is used again.
+func (o *object) finish(walk func(*object)) *Error {
+	defer func() { o.val.free = append(o.val.free, o) }()
+	if o.err != nil {
+		return o.err
+	}
+	if o.alone {
+		want := "an object"
+		if o.short != "" {
+			want = o.short + ", or an object"
+		}
+		return &Error{Reason: "must be " + want + ", is " + o.val.excerpt(), Offset: o.val.pos}
+	}
+	for _, m := range o.members {
+		if !m.taken {
+			known := object{mode: describing, description: &description{}}
+			walk(&known)
+			return &Error{Reason: unknownKey(m.key, known.keys), Offset: m.keyPos}
+		}
+	}
+	return o.missing
+}
+
+// take is the value of a field, if it is there and begins as it should.
+func (o *object) take(key string, f flags, want, begin string) (value, bool) {
+	if o.err != nil {
+		return value{}, false
+	}
+	if o.val.first() != '{' {
+		if f&short == 0 {
+			return value{}, false
+		}
+		o.short = want
+		if !o.alone || strings.IndexByte(begin, o.val.first()) < 0 {
+			return value{}, false
+		}
+		o.alone = false
+		return o.val, true
+	}
+	m := o.member(key)
+	if m == nil {
+		if f&must != 0 && o.missing == nil {
+			o.missing = &Error{Reason: key + " is missing", Offset: o.val.pos}
+		}
+		return value{}, false
+	}
+	if m.taken = true; strings.IndexByte(begin, m.first()) < 0 {
+		o.fail(key, "must be %s, is %s", want, m.excerpt())
+		return value{}, false
+	}
+	return m.value, true
+}
+
+// put writes a field.
+func (o *object) put(key string, f flags, raw []byte) {
+	if o.only = nil; len(o.written) > 0 {
+		o.out = append(o.out, ',')
+	} else if f&short != 0 {
+		o.only = raw
+	}
+	o.out = append(append(append(o.out, '"'), key...), '"', ':')
+	o.out = append(o.out, raw...)
+	o.written = append(o.written, key)
+}
+
+// write is the JSON form of a shape: an object, or the short field's value if nothing else is to be said.
+func write(walk func(*object)) ([]byte, *Error) {
+	o := object{mode: writing, output: &output{}}
+	walk(&o)
+	if o.err != nil || o.only != nil {
+		return o.only, o.err
+	}
+	return append(append([]byte{'{'}, o.out...), '}'), nil
+}
+
+const (
+	isString = `"`
+	isNumber = "-0123456789"
+	isFlag   = "tf"
+	isArray  = "["
+	isObject = "{"
+	isAny    = `"-0123456789tfn[{`
+)
+
+func (o *object) text(dst *string, key string, f flags, doc string) {
+	switch o.mode {
+	case parsing:
+		v, ok := o.take(key, f, "a string", isString)
+		if !ok {
+			return
+		}
+		*dst = v.string()
+	case writing:
+		if !utf8.ValidString(*dst) {
+			o.fail(key, "is not valid UTF-8, which JSON could not carry: %.40q", *dst)
+			return
+		}
+		if *dst != "" || f&must != 0 {
+			o.put(key, f, encoded(*dst))
+		}
+	case describing:
+		o.add(key, f, doc, schema{"type": "string"}.with(f&filled != 0, "minLength", 1))
+		return
+	}
+	if f&filled != 0 && *dst == "" {
+		o.fail(key, "must not be empty")
+	}
+}
+
+func (o *object) number(dst *int, key string, f flags, least int, doc string) {
+	const want = "a whole number"
+	switch o.mode {
+	case parsing:
+		v, ok := o.take(key, f, want, isNumber)
+		if !ok {
+			return
+		}
+		n, ok := v.whole()
+		if !ok || n != int64(int(n)) {
+			o.fail(key, "must be %s, is %s", want, v.excerpt())
+			return
+		}
+		if *dst = int(n); *dst < least {
+			o.fail(key, "must be %d or more, is %d", least, *dst)
+		}
+	case writing:
+		if *dst != 0 && *dst < least {
+			o.fail(key, "must be %d or more, is %d", least, *dst)
+		}
+		if *dst != 0 || f&must != 0 {
+			o.put(key, f, strconv.AppendInt(nil, int64(*dst), 10))
+		}
+	case describing:
+		o.add(key, f, doc, schema{"type": "integer"}.with(least != anyNumber, "minimum", least))
+	}
+}
+
+// longest is about as long as a time.Duration can be.
+const longest = math.MaxInt64 / int64(time.Millisecond)
+
+func (o *object) millis(dst *time.Duration, key string, f flags, doc string) {
+	const want = "a whole number of milliseconds, 0 or more"
+	switch o.mode {
+	case parsing:
+		v, ok := o.take(key, f, want, isNumber)
+		if !ok {
+			return
+		}
+		n, ok := v.whole()
+		if !ok || n < 0 || n > longest {
+			o.fail(key, "must be %s, is %s", want, v.excerpt())
+			return
+		}
+		*dst = time.Duration(n) * time.Millisecond
+	case writing:
+		if *dst < 0 || *dst%time.Millisecond != 0 {
+			o.fail(key, "must be %s, is %v", want, *dst)
+			return
+		}
+		if *dst != 0 || f&must != 0 {
+			o.put(key, f, strconv.AppendInt(nil, dst.Milliseconds(), 10))
+		}
+	case describing:
+		o.add(key, f, "in milliseconds: "+doc, schema{"type": "integer", "minimum": 0, "maximum": longest})
+	}
+}
+
+func (o *object) flag(dst *bool, key, doc string) {
+	switch o.mode {
+	case parsing:
+		if v, ok := o.take(key, 0, "true or false", isFlag); ok {
+			*dst = v.first() == 't'
+		}
+	case writing:
+		if *dst {
+			o.put(key, 0, []byte("true"))
+		}
+	case describing:
+		o.add(key, 0, doc, schema{"type": "boolean"})
+	}
+}
+
+// json is any JSON, or any object. Null is as good as absent.
+func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
+	want, begin := "any JSON", isAny
+	if isObj {
+		want, begin = "an object", isObject
+	}
+	switch o.mode {
+	case parsing:
+		if v, ok := o.take(key, 0, want, begin); ok && v.first() != 'n' {
+			var b bytes.Buffer
+			_ = json.Compact(&b, []byte(v.raw())) // valid, as the whole document is
+			*dst = b.Bytes()
+		}
+	case writing:
+		if len(*dst) == 0 {
+			return
+		}
+		var b bytes.Buffer
+		if err := json.Compact(&b, *dst); err != nil {
+			o.fail(key, "is no JSON: %v", err)
+		} else if isObj && b.Bytes()[0] != '{' {
+			o.fail(key, "must be an object, is %.40s", b.Bytes())
+		} else {
+			o.put(key, 0, b.Bytes())
+		}
+	case describing:
+		o.add(key, 0, doc, schema{}.with(isObj, "type", "object"))
+	}
+}
+
+func (o *object) choice(dst *string, key, doc string, options ...string) {
+	if o.mode == describing {
+		o.add(key, 0, doc, schema{"enum": slices.Clone(options)})
+		return
+	}
+	o.text(dst, key, 0, "")
+	if o.mode == parsing && o.member(key) == nil || o.mode == writing && *dst == "" {
+		return
+	}
+	if !slices.Contains(options, *dst) {
+		o.fail(key, "must be %s, is %q", either(options), *dst)
+	}
+}
+
+func (o *object) words(dst *[]string, key, doc string, options ...string) {
+	switch o.mode {
+	case parsing:
+		v, ok := o.take(key, 0, "an array", isArray)
+		if !ok {
+			return
+		}
+		for e := range v.elements {
+			if e.first() != '"' || !slices.Contains(options, e.string()) {
+				o.fail(key, "must hold %s, holds %s", either(options), e.excerpt())
+				return
+			}
+			*dst = append(*dst, e.string())
+		}
+	case writing:
+		for _, w := range *dst {
+			if !slices.Contains(options, w) {
+				o.fail(key, "must hold %s, holds %q", either(options), w)
+			}
+		}
+		if len(*dst) > 0 {
+			o.put(key, 0, encoded(*dst))
+		}
+	case describing:
+		o.add(key, 0, doc, schema{"type": "array", "items": schema{"enum": slices.Clone(options)}})
+	}
+}
+
+// apart says that two fields exclude each other.
+func (o *object) apart(a, b string) {
+	switch {
+	case o.mode == describing:
+		o.pairs = append(o.pairs, []string{a, b})
+	case o.mode == parsing && o.member(a) != nil && o.member(b) != nil,
+		o.mode == writing && slices.Contains(o.written, a) && slices.Contains(o.written, b):
+		o.fail(a, "and %s exclude each other", b)
+	}
+}
+
+// array is a field that holds a list; one reads or writes an element.
+func array[S any](o *object, dst *[]S, key string, f flags, doc, name string, items func() schema, read func(value, *S) *Error, print func(*S) ([]byte, *Error)) {
+	in := func(i int, e *Error) {
+		e.Reason = name + " " + strconv.Itoa(i+1) + e.Reason
+		if key != "steps" && f&short == 0 {
+			e.Reason = key + ": " + e.Reason
+		}
+		o.err = e
+	}
+	switch o.mode {
+	case parsing:
+		v, ok := o.take(key, f, "an array", isArray)
+		if !ok {
+			return
+		}
+		*dst = make([]S, v.length())
+		i := 0
+		for e := range v.elements {
+			if err := read(e, &(*dst)[i]); err != nil {
+				in(i, err)
+				return
+			}
+			i++
+		}
+	case writing:
+		if len(*dst) == 0 && f&must == 0 || o.err != nil {
+			return
+		}
+		raw := []byte{'['}
+		for i := range *dst {
+			b, err := print(&(*dst)[i])
+			if err != nil {
+				in(i, err)
+				return
+			}
+			if i > 0 {
+				raw = append(raw, ',')
+			}
+			raw = append(raw, b...)
+		}
+		o.put(key, f, append(raw, ']'))
+	case describing:
+		o.add(key, f, doc, schema{"type": "array", "items": items()})
+	}
+}
+
+func (o *object) steps(dst *[]Step, key string, f flags, doc string) {
+	array(o, dst, key, f, doc, "step", anyStep, readStep, func(s *Step) ([]byte, *Error) { return writeStep(*s) })
+}
+
+func anyStep() schema { return schema{"$ref": "#/$defs/step"} }
+
+// list is an array of shaped objects.
+func list[S any, P interface {
+	*S
+	shaper
+}](o *object, dst *[]S, key string, f flags, doc, name string) {
+	array(o, dst, key, f, doc, name, func() schema { return describe(P(new(S)).shape) }, func(v value, s *S) *Error {
+		return parse(v, P(s).shape).behind(": ")
+	}, func(s *S) ([]byte, *Error) {
+		b, err := write(P(s).shape)
+		return b, err.behind(": ")
+	})
+}
+
+// oneOrMore is a value that is one shaped object or an array of them.
+func oneOrMore[S any, P interface {
+	*S
+	shaper
+}](o *object, dst *[]S, name string) {
+	switch {
+	case o.mode == parsing && o.val.first() == '{':
+		*dst = make([]S, 1)
+		P(&(*dst)[0]).shape(o)
+	case o.mode == writing && len(*dst) == 1:
+		P(&(*dst)[0]).shape(o)
+	case o.mode == describing:
+		one := describe(P(new(S)).shape)
+		o.whole = schema{"oneOf": []schema{one, {"type": "array", "items": one, "minItems": 1}}}
+	default:
+		list[S, P](o, dst, "", must|short, "", name)
+		if o.err == nil && len(*dst) == 0 && !o.alone {
+			o.fail("it", "must hold one at least")
+		}
+	}
+}
+
+// nested is a shaped object of its own.
+func nested[S any, P interface {
+	*S
+	shaper
+}](o *object, dst **S, key, doc string) {
+	switch o.mode {
+	case parsing:
+		if v, ok := o.take(key, 0, "an object", isAny); ok {
+			*dst = new(S)
+			o.err = parse(v, P(*dst).shape).behind(key + ": ")
+		}
+	case writing:
+		if *dst != nil {
+			b, err := write(P(*dst).shape)
+			o.err = err.behind(key + ": ")
+			o.put(key, 0, b)
+		}
+	case describing:
+		o.add(key, 0, doc, describe(P(new(S)).shape))
+	}
+}
+
+func readStep(v value, dst *Step) *Error {
+	if v.first() != '{' {
+		return &Error{Reason: " must be an object with one key, is " + v.excerpt(), Offset: v.pos}
+	}
+	o := v.begin()
+	defer func() { v.free = append(v.free, o) }()
+	keys := o.members
+	if len(keys) != 1 {
+		return &Error{Reason: fmt.Sprintf(" must have exactly one key, has %d", len(keys)), Offset: v.pos}
+	}
+	for i := range kinds {
+		if k := &kinds[i]; keys[0].key == k.key {
+			o := keys[0].begin()
+			*dst = k.read(o)
+			return o.finish(k.shape).behind(" (" + k.key + "): ")
+		}
+	}
+	known := make([]string, len(kinds))
+	for i, k := range kinds {
+		known[i] = k.key
+	}
+	return &Error{Reason: ": " + unknownKey(keys[0].key, known), Offset: keys[0].keyPos}
+}
+
+func writeStep(s Step) ([]byte, *Error) {
+	if s == nil {
+		return nil, &Error{Reason: " is nil"}
+	}
+	b, err := write(s.shaped().shape)
+	if err != nil {
+		return nil, err.behind(" (" + s.Key() + "): ")
+	}
+	return append(append(append([]byte(`{"`), s.Key()...), '"', ':'), append(b, '}')...), nil
+}
+
+// encoded is v as JSON, with <, > and & as they are.
+func encoded(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // strings and lists of strings cannot fail
+	return b.Bytes()[:b.Len()-1]
+}
