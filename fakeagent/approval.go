@@ -1,0 +1,181 @@
+package fakeagent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// approval is one open or answered request of an approval step.
+type approval struct {
+	script.Approval
+	requestID, itemID string
+	item              event.Item
+	answered          chan<- *approval // of its step
+	answer            Decision
+	timer             *time.Timer
+	told              bool // request.resolved was emitted
+}
+
+// timedOut is an answer that nobody gives.
+const timedOut Decision = "timeout"
+
+// approvals asks, waits for all answers, plays the branches in order and settles the rows.
+func (t *turn) approvals(s script.ApprovalStep) error {
+	answered := make(chan *approval, len(s.Approvals))
+	all := make([]*approval, len(s.Approvals))
+	for i, a := range s.Approvals {
+		all[i] = t.ask(a, answered)
+	}
+	canceled := false
+	for range all {
+		select {
+		case a := <-answered:
+			t.resolved(a)
+			canceled = canceled || a.answer == Cancel
+		case <-t.ctx.Done():
+			canceled = true
+		}
+		if canceled {
+			break
+		}
+	}
+	if canceled {
+		t.cancel()
+		for _, a := range all {
+			t.th.close(a, Cancel)
+			t.resolved(a)
+			t.settle(a, errCanceled)
+		}
+		return errCanceled
+	}
+	for _, a := range all {
+		var branch []script.Step
+		var refused error
+		switch a.answer {
+		case Decline:
+			branch, refused = a.Deny, errDeclined
+		case timedOut:
+			refused = fmt.Errorf("no answer to the approval after %v", a.Timeout)
+		default:
+			branch = a.Allow
+		}
+		err := t.steps(branch, 0)
+		if errors.Is(err, errCanceled) {
+			refused = errCanceled
+		}
+		t.settle(a, refused)
+		if err != nil {
+			return err
+		}
+	}
+	return t.pause(0)
+}
+
+var errDeclined = errors.New("declined by the user")
+
+// ask opens the tool's row and then the request that refers to it.
+func (t *turn) ask(s script.Approval, answered chan<- *approval) *approval {
+	if s.Type == "" {
+		s.Type = "command_execution_approval"
+	}
+	a := &approval{Approval: s, itemID: t.nextID("t"), answered: answered}
+	a.item = event.Item{ItemType: event.DynamicToolCall, Status: event.InProgress}
+	switch {
+	case s.Tool != nil:
+		a.item.Title, a.item.Data = s.Tool.Name, claimed(s.Tool.Detail, s.Tool.Input, nil)
+	case s.Type == "command_execution_approval":
+		a.item.ItemType, a.item.Title = event.CommandExecution, "Bash"
+		a.item.Data = timeline.Shell{Command: s.Title, Cwd: t.th.session.Cwd}
+	default:
+		a.item.Title, a.item.Data = strings.TrimSuffix(s.Type, "_approval"), timeline.PlainText{Text: s.Title}
+	}
+	t.emit(a.itemID, event.ItemStarted{Item: a.item})
+
+	th := t.th
+	th.mu.Lock()
+	th.requests++
+	a.requestID = "req-" + strconv.Itoa(th.requests)
+	if th.pending == nil {
+		th.pending = map[string]*approval{}
+	}
+	th.pending[a.requestID] = a
+	if s.Timeout > 0 {
+		a.timer = time.AfterFunc(s.Timeout, func() { th.close(a, timedOut) })
+	}
+	th.emitLocked(event.Event{
+		TurnID: t.id, ItemID: a.itemID, RequestID: a.requestID,
+		Payload: event.RequestOpened{RequestType: s.Type, Detail: s.Title, Options: s.Options},
+	})
+	return a
+}
+
+func (t *turn) resolved(a *approval) {
+	if a.told {
+		return
+	}
+	a.told = true
+	t.th.emit(event.Event{
+		TurnID: t.id, ItemID: a.itemID, RequestID: a.requestID,
+		Payload: event.RequestResolved{RequestType: a.Type, Decision: string(a.answer)},
+	})
+}
+
+// settle ends the row of the tool.
+func (t *turn) settle(a *approval, refused error) {
+	a.item.Status = event.Completed
+	if a.Tool != nil && refused == nil {
+		a.item.Data = claimed(a.Tool.Detail, a.Tool.Input, a.Tool.Output)
+	}
+	if refused != nil {
+		a.item.Status, a.item.Error = event.Failed, refused.Error()
+		if refused == errDeclined {
+			a.item.Status = event.Declined
+		}
+	}
+	t.emit(a.itemID, event.ItemCompleted{Item: a.item})
+}
+
+// close answers a request. It is false if somebody was faster.
+func (th *thread) close(a *approval, d Decision) bool {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.pending[a.requestID] != a {
+		return false
+	}
+	delete(th.pending, a.requestID)
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.answer = d
+	a.answered <- a // has room for every request of its step
+	return true
+}
+
+// answer is a decision from outside.
+func (th *thread) answer(requestID string, d Decision) error {
+	th.mu.Lock()
+	a := th.pending[requestID]
+	th.mu.Unlock()
+	if a == nil {
+		return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
+	}
+	offered := []string{string(Accept), string(AcceptForSession), string(Decline), string(Cancel)}
+	if len(a.Options) > 0 {
+		offered = append(slices.Clone(a.Options), string(Cancel))
+	}
+	if !slices.Contains(offered, string(d)) {
+		return fmt.Errorf("fakeagent: request %s offers %s, not %q", requestID, strings.Join(offered, ", "), d)
+	}
+	if !th.close(a, d) {
+		return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
+	}
+	return nil
+}

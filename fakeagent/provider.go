@@ -1,0 +1,110 @@
+package fakeagent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// Provider is an agent as a host drives it. All methods may be called from any goroutine, also from inside a subscriber's
+// function. A command returns when it is accepted; the events tell what came of it.
+type Provider interface {
+	// StartSession opens a thread. The events of a thread begin with session.started. A thread may be opened again after its
+	// session.exited; it then goes on with its history and its numbering.
+	StartSession(ctx context.Context, s SessionConfig) error
+
+	// StopSession interrupts what runs and closes the thread; session.exited is its last event.
+	StopSession(ctx context.Context, threadID string) error
+
+	// SendTurn starts a turn and returns its id at once; events of the turn may come before that. The context owns the turn, as
+	// in exec.CommandContext: when it ends, the turn is interrupted. So a host passes one of its own, never a caller's. While a
+	// turn runs, the error is ErrBusy.
+	//
+	// A turn's first event is turn.started and its last one turn.completed, however it ends.
+	SendTurn(ctx context.Context, in TurnInput) (turnID string, err error)
+
+	// InterruptTurn ends a turn as interrupted. turnID "" is whatever runs. Where nothing runs, or another turn than that, it does
+	// nothing and is no error.
+	InterruptTurn(ctx context.Context, threadID, turnID string) error
+
+	// RespondToRequest answers an approval. A request that is not open, because it never was or because it was answered or
+	// closed, is ErrUnknownRequest.
+	RespondToRequest(ctx context.Context, threadID, requestID string, d Decision) error
+
+	// RespondToUserInput answers a question that blocks the turn; see RespondToRequest.
+	RespondToUserInput(ctx context.Context, threadID, requestID string, answers map[string]any) error
+
+	// ReadThread is what the provider has kept of a thread.
+	ReadThread(ctx context.Context, threadID string) (Thread, error)
+
+	// Probe says what the provider offers.
+	Probe(ctx context.Context) (Probe, error)
+
+	// Subscribe has fn called with every event: in order and one at a time within a thread, while threads overlap. The turn waits
+	// for fn. fn may call the provider; events that this makes come after fn has returned.
+	Subscribe(fn func(event.Event)) (unsubscribe func())
+}
+
+// Errors of a [Provider] that a host must tell apart; see errors.Is.
+var (
+	// ErrNoSession is a thread that was never opened or is closed.
+	ErrNoSession = errors.New("no open session")
+	// ErrBusy is a thread whose turn still runs.
+	ErrBusy = errors.New("already has an active turn")
+	// ErrUnknownRequest is an approval or a question that is not open.
+	ErrUnknownRequest = errors.New("no open request")
+	// ErrClosed is an instance after Close.
+	ErrClosed = errors.New("the instance is closed")
+)
+
+// SessionConfig opens a thread.
+type SessionConfig struct {
+	ThreadID string
+	Cwd      string            // absolute; "" for an agent that touches no files
+	Env      map[string]string // added to the environment of its commands
+}
+
+// TurnInput is a prompt.
+type TurnInput struct {
+	ThreadID string
+	Text     string
+}
+
+// Decision answers an approval.
+type Decision string
+
+const (
+	Accept           Decision = "accept"
+	AcceptForSession Decision = "acceptForSession"
+	Decline          Decision = "decline"
+	Cancel           Decision = "cancel" // also interrupts the turn
+)
+
+// Thread is what a provider has kept of a thread.
+type Thread struct {
+	ID    string
+	Turns []Turn
+	Doing string // the step that the running turn is in, such as `step 2 {"hold":"gate"}`; "" when nothing runs
+}
+
+// Turn is one turn of a [Thread].
+type Turn struct {
+	ID    string
+	Items timeline.Items // the user's message first
+}
+
+// Probe is what a provider offers.
+type Probe struct {
+	ID     string // the kind of provider, such as "fake-agent"; the Provider of its events
+	Label  string // for people
+	Models []Model
+}
+
+// Model is a model that a user may choose.
+type Model struct {
+	ID      string
+	Label   string
+	Default bool
+}

@@ -1,0 +1,43 @@
+//go:build unix
+
+package fakeagent
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup gives the command a process group of its own, which dies with its context. kill ends what is left of the group.
+func ownGroup(cmd *exec.Cmd) (kill func()) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	killGroup := func() error {
+		if cmd.Process == nil {
+			return nil
+		}
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	cmd.Cancel = killGroup
+	return func() { _ = killGroup() } // mostly there is nothing left, which is an error
+}
+
+// signalOf is the name of the signal that ended a process, or "".
+func signalOf(state *os.ProcessState) string {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return signalName(ws.Signal())
+	}
+	return ""
+}
+
+func signalName(s syscall.Signal) string {
+	names := map[syscall.Signal]string{
+		syscall.SIGABRT: "SIGABRT", syscall.SIGALRM: "SIGALRM", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
+		syscall.SIGHUP: "SIGHUP", syscall.SIGILL: "SIGILL", syscall.SIGINT: "SIGINT", syscall.SIGKILL: "SIGKILL",
+		syscall.SIGPIPE: "SIGPIPE", syscall.SIGQUIT: "SIGQUIT", syscall.SIGSEGV: "SIGSEGV", syscall.SIGTERM: "SIGTERM",
+		syscall.SIGTRAP: "SIGTRAP", syscall.SIGUSR1: "SIGUSR1", syscall.SIGUSR2: "SIGUSR2", syscall.SIGXCPU: "SIGXCPU",
+	}
+	if name, ok := names[s]; ok {
+		return name
+	}
+	return s.String()
+}

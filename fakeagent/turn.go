@@ -1,0 +1,344 @@
+package fakeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// turn is a script that plays.
+type turn struct {
+	th     *thread
+	n      int // from 1
+	id     string
+	prompt string
+	ctx    context.Context // ends when the turn is interrupted
+	cancel context.CancelFunc
+
+	ids       int // tool calls and messages so far
+	reasoning int // reasoning has no id in its JSON form, but needs one that keeps two steps apart
+	branch    atomic.Pointer[branch]
+}
+
+// branch is a list of steps that plays: the script's, or one inside a step.
+type branch struct {
+	outer *branch // the one that it is inside of
+	steps []script.Step
+	index atomic.Int64 // of the step that the turn is in
+}
+
+func (b *branch) step() script.Step { return b.steps[b.index.Load()] }
+
+// errCanceled ends a turn that was interrupted.
+var errCanceled = errors.New("canceled")
+
+// failure ends a turn as failed.
+type failure struct {
+	message string
+	code    int
+}
+
+func (f *failure) Error() string { return f.message }
+
+func (t *turn) play() {
+	defer t.th.in.turns.Done()
+	defer t.cancel()
+	t.start()
+	end := event.TurnCompleted{State: event.TurnEndCompleted}
+	err := t.script()
+	if err == nil && t.ctx.Err() != nil {
+		err = errCanceled
+	}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		end = event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: f.message, ErrorCode: f.code}
+	} else if err != nil {
+		end.State = event.TurnEndInterrupted
+	}
+	t.debug("turn ended", "state", string(end.State))
+	t.end(end)
+}
+
+func (t *turn) start() {
+	th := t.th
+	th.mu.Lock()
+	th.items.Add(t.id, "", timeline.UserMessage{Text: t.prompt})
+	th.emitLocked(event.Event{TurnID: t.id, Payload: event.TurnStarted{}})
+}
+
+// end emits the terminal event. From then on the thread takes the next turn, or is closed if it was stopped.
+func (t *turn) end(p event.TurnCompleted) {
+	th := t.th
+	th.mu.Lock()
+	th.active = nil
+	th.emitLocked(event.Event{TurnID: t.id, Payload: p})
+	th.mu.Lock()
+	if !th.stopping || th.active != nil {
+		th.mu.Unlock()
+		return
+	}
+	th.exitLocked()
+}
+
+// script chooses the script and plays it.
+func (t *turn) script() error {
+	th := t.th
+	h := maphash.String(th.in.seed, t.prompt)
+	th.mu.Lock()
+	if th.attempts == nil {
+		th.attempts = map[uint64]int{}
+	}
+	th.attempts[h]++
+	in := Input{ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.prompt, Turn: t.n, Attempt: th.attempts[h]}
+	th.mu.Unlock()
+	s, err := th.in.role.choose(th, in)
+	if err == nil {
+		err = checkDetails(s)
+	}
+	if err != nil {
+		return &failure{message: "fake-agent: invalid script: " + err.Error()}
+	}
+	t.debug("turn started", "steps", len(s.Steps))
+	return t.steps(s.Steps, s.StepDelay)
+}
+
+func (t *turn) steps(steps []script.Step, delay time.Duration) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	outer := t.branch.Load()
+	b := &branch{outer: outer, steps: steps}
+	t.branch.Store(b)
+	defer t.branch.Store(outer)
+	for i, s := range steps {
+		b.index.Store(int64(i))
+		if err := t.pause(delay); err != nil {
+			return err
+		}
+		if err := t.step(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *turn) step(s script.Step) error {
+	switch s := s.(type) {
+	case script.SayStep:
+		return t.text(s, event.AssistantText, t.nextID("a"))
+	case script.ThinkStep:
+		t.reasoning++
+		return t.text(script.SayStep(s), event.ReasoningText, t.name("r", t.reasoning))
+	case script.WriteStep:
+		return t.write(s)
+	case script.EditStep:
+		return t.edit(s)
+	case script.BashStep:
+		return t.bash(s)
+	case script.FailStep:
+		return &failure{s.Message, s.Code}
+	case script.SleepStep:
+		return t.pause(s.Duration)
+	case script.HoldStep:
+		return t.th.in.Gate(t.th.id, s.Name).arrive(t.ctx, s.Open)
+	case script.PlanStep:
+		return t.plan(s)
+	case script.ToolStep:
+		return t.tool(s)
+	case script.ApprovalStep:
+		return t.approvals(s)
+	case script.UsageStep:
+		t.emit("", event.TokenUsageUpdated{Usage: event.TokenUsage(s)})
+		return nil
+	}
+	return &failure{message: fmt.Sprintf("fake-agent: %s: not supported by this door", t.doing())}
+}
+
+func (t *turn) emit(itemID string, p event.Payload) {
+	t.th.emit(event.Event{TurnID: t.id, ItemID: itemID, Payload: p})
+}
+
+// pause is a scripted wait. Also where nothing is waited for it notices an interrupt.
+func (t *turn) pause(d time.Duration) error {
+	cfg := &t.th.in.cfg
+	if cfg.Speed > 0 {
+		d = time.Duration(float64(d) / cfg.Speed)
+	}
+	if d > 0 && !cfg.Instant {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-t.ctx.Done():
+		}
+	}
+	if t.ctx.Err() != nil {
+		return errCanceled
+	}
+	return nil
+}
+
+// nextID is the next id of the count that tool calls and messages share.
+func (t *turn) nextID(kind string) string {
+	t.ids++
+	return t.name(kind, t.ids)
+}
+
+func (t *turn) name(kind string, n int) string {
+	b := make([]byte, 0, 24)
+	b = append(append(b, kind...), '-')
+	b = append(strconv.AppendInt(b, int64(t.n), 10), '-')
+	return string(strconv.AppendInt(b, int64(n), 10))
+}
+
+func (t *turn) text(s script.SayStep, stream event.Stream, id string) error {
+	if s.Chunks <= 1 {
+		t.emit(id, event.Delta{Stream: stream, Text: s.Text})
+		return nil
+	}
+	left, chars := s.Text, script.Characters(s.Text)
+	it := graphemes.FromString(s.Text)
+	for i := range s.Chunks {
+		if i > 0 {
+			if err := t.pause(s.Interval); err != nil {
+				return err
+			}
+		}
+		size := 0
+		for range chars*(i+1)/s.Chunks - chars*i/s.Chunks {
+			it.Next()
+			size += len(it.Value())
+		}
+		t.emit(id, event.Delta{Stream: stream, Text: left[:size]})
+		left = left[size:]
+	}
+	return nil
+}
+
+func (t *turn) plan(s script.PlanStep) error {
+	p := make([]event.PlanStep, len(s.Entries))
+	for i, e := range s.Entries {
+		status := e.Status
+		switch status {
+		case "":
+			status = "pending"
+		case "in_progress":
+			status = string(event.InProgress)
+		}
+		p[i] = event.PlanStep{Step: e.Text, Status: status, Priority: e.Priority}
+	}
+	t.emit("", event.PlanUpdated{Plan: p})
+	return nil
+}
+
+// call is a tool call: a row in progress, what do does, and its end. do gets the item to complete it. Its error fails the call, not
+// the turn.
+func (t *turn) call(item event.Item, do func(*event.Item) error) error {
+	id := t.nextID("t")
+	item.Status = event.InProgress
+	t.emit(id, event.ItemStarted{Item: item})
+	item.Status = event.Completed
+	if err := do(&item); err != nil {
+		item.Status, item.Error = event.Failed, err.Error()
+	}
+	t.emit(id, event.ItemCompleted{Item: item})
+	return t.pause(0)
+}
+
+func (t *turn) tool(s script.ToolStep) error {
+	item := event.Item{ItemType: event.DynamicToolCall, Title: s.Name, Data: claimed(s.Detail, s.Input, nil)}
+	return t.call(item, func(item *event.Item) error {
+		if err := t.pause(s.Hold); err != nil {
+			return err
+		}
+		item.Data = claimed(s.Detail, s.Input, s.Output)
+		switch {
+		case s.Error != "":
+			return errors.New(s.Error)
+		case s.Status == "failed":
+			return errors.New("failed")
+		}
+		return nil
+	})
+}
+
+// claimed is the detail of a call that only a script knows. It was checked by checkDetails.
+func claimed(detail, input, output []byte) timeline.Detail {
+	if detail == nil {
+		return timeline.Unknown{Input: input, Output: output}
+	}
+	d, err := timeline.DecodeDetail(detail)
+	if err != nil {
+		return timeline.Unknown{Input: detail}
+	}
+	return d
+}
+
+// checkDetails is what package script cannot check, since it does not know the timeline.
+func checkDetails(s script.Script) (err error) {
+	check := func(step script.Step, detail []byte) {
+		if detail == nil || err != nil {
+			return
+		}
+		if _, e := timeline.DecodeDetail(detail); e != nil {
+			err = fmt.Errorf("%s: detail: %s", step.Key(), strings.TrimPrefix(e.Error(), "timeline: "))
+		}
+	}
+	s.Walk(func(step script.Step) {
+		switch step := step.(type) {
+		case script.ToolStep:
+			check(step, step.Detail)
+		case script.ApprovalStep:
+			for _, a := range step.Approvals {
+				if a.Tool != nil {
+					check(step, a.Tool.Detail)
+				}
+			}
+		}
+	})
+	return err
+}
+
+// doing says which step the turn is in.
+func (t *turn) doing() string {
+	b := t.branch.Load()
+	if b == nil {
+		return "the choice of its script"
+	}
+	s := strings.TrimSuffix(strings.TrimPrefix(script.New(b.step()).String(), `{"steps":[`), "]}")
+	if len(s) > 80 {
+		s = strings.ToValidUTF8(s[:80], "") + "…"
+	}
+	s = fmt.Sprintf("step %d %s", b.index.Load()+1, s)
+	if o := b.outer; o != nil {
+		return fmt.Sprintf("step %d (%s), its %s", o.index.Load()+1, o.step().Key(), s)
+	}
+	return s
+}
+
+// holding is the gate that the turn is held at.
+func (t *turn) holding() string {
+	if b := t.branch.Load(); b != nil {
+		if h, ok := b.step().(script.HoldStep); ok && t.th.in.Gate(t.th.id, h.Name).held() {
+			return h.Name
+		}
+	}
+	return ""
+}
+
+func (t *turn) debug(msg string, args ...any) {
+	if log := t.th.in.cfg.Logger; log != nil && log.Enabled(t.ctx, slog.LevelDebug) {
+		log.DebugContext(t.ctx, msg, append([]any{"thread", t.th.id, "turn", t.id}, args...)...)
+	}
+}
