@@ -1,0 +1,224 @@
+package timelinekit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// Turn is a turn that was sent. It may be running, or over.
+type Turn struct {
+	AgentID string
+	TurnID  string
+
+	host   *Host
+	agent  *agent
+	prompt string
+	done   chan struct{} // closed at the end
+
+	// The rest is guarded by agent.mu until done is closed.
+
+	id      string // as turn.started or SendTurn said, whichever came first
+	started bool
+	over    bool
+	run     Run
+}
+
+// SendTurn starts the next turn of an agent and does not wait for it. It may be called from any goroutine.
+func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, error) {
+	a, err := h.agent(agentID)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("timelinekit: turn of agent %s not sent: %w", agentID, err)
+	}
+	t := &Turn{AgentID: agentID, host: h, agent: a, prompt: prompt, done: make(chan struct{})}
+	a.mu.Lock()
+	switch {
+	case h.ctx.Err() != nil:
+		err = errHostClosed
+	case a.status == timeline.AgentClosed:
+		err = fmt.Errorf("timelinekit: agent %s is closed: %w", agentID, fakeagent.ErrNoSession)
+	case a.turn != nil:
+		err = fmt.Errorf("timelinekit: agent %s %w", agentID, fakeagent.ErrBusy)
+	default:
+		a.turn = t
+	}
+	a.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	id, err := a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: agentID, Text: prompt})
+	a.mu.Lock()
+	if err != nil && a.turn == t {
+		a.turn = nil
+	}
+	if t.id == "" {
+		t.id = id
+	}
+	t.TurnID = t.id
+	a.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("timelinekit: turn not accepted: %w", err)
+	}
+	if t.TurnID != id {
+		h.violate("agent %s: SendTurn returned %s, but turn.started said %s", agentID, id, t.TurnID)
+	}
+	return t, nil
+}
+
+// StartPrompt makes an agent and starts a turn with any prompt. It does not wait.
+func (h *Host) StartPrompt(ctx context.Context, prompt string, opts ...RunOption) *Turn {
+	h.t.Helper()
+	id, err := h.CreateAgent(ctx, opts...)
+	if err != nil {
+		h.t.Fatalf("%v", err)
+	}
+	return h.mustSend(ctx, id, prompt)
+}
+
+// StartFakeAgentTurn makes an agent and starts a turn that plays the script. It does not wait.
+func (h *Host) StartFakeAgentTurn(ctx context.Context, s script.Script, opts ...RunOption) *Turn {
+	h.t.Helper()
+	return h.StartPrompt(ctx, h.promptOf(s), opts...)
+}
+
+// RunPrompt makes an agent, runs a turn with any prompt, and waits for its end.
+func (h *Host) RunPrompt(ctx context.Context, prompt string, opts ...RunOption) Run {
+	h.t.Helper()
+	return h.StartPrompt(ctx, prompt, opts...).Wait(ctx)
+}
+
+// RunFakeAgentTurn makes an agent, runs a turn that plays the script, and waits for its end. The prompt, and so the user's message,
+// is the script as JSON.
+func (h *Host) RunFakeAgentTurn(ctx context.Context, s script.Script, opts ...RunOption) Run {
+	h.t.Helper()
+	return h.RunPrompt(ctx, h.promptOf(s), opts...)
+}
+
+// SendPrompt runs the next turn of an agent with any prompt, and waits for its end.
+func (h *Host) SendPrompt(ctx context.Context, agentID, prompt string) Run {
+	h.t.Helper()
+	return h.mustSend(ctx, agentID, prompt).Wait(ctx)
+}
+
+// SendFakeAgentTurn runs the next turn of an agent, which plays the script, and waits for its end.
+func (h *Host) SendFakeAgentTurn(ctx context.Context, agentID string, s script.Script) Run {
+	h.t.Helper()
+	return h.SendPrompt(ctx, agentID, h.promptOf(s))
+}
+
+func (h *Host) mustSend(ctx context.Context, agentID, prompt string) *Turn {
+	h.t.Helper()
+	t, err := h.SendTurn(ctx, agentID, prompt)
+	if err != nil {
+		h.t.Fatalf("%v", err)
+	}
+	return t
+}
+
+func (h *Host) promptOf(s script.Script) string {
+	h.t.Helper()
+	b, err := s.AppendJSON(nil)
+	if err != nil {
+		h.t.Fatalf("timelinekit: invalid script: %v", err)
+	}
+	return string(b)
+}
+
+// Wait is [Turn.Await] that fails the test.
+func (t *Turn) Wait(ctx context.Context) Run {
+	t.host.t.Helper()
+	run, err := t.Await(ctx)
+	if err != nil {
+		t.host.t.Fatalf("%v", err)
+	}
+	return run
+}
+
+// Await returns the run when the turn has ended. The error is a context that ended before; it shows the timeline so far and the step that
+// the agent is in. The turn goes on.
+func (t *Turn) Await(ctx context.Context) (Run, error) {
+	select {
+	case <-t.done:
+		return t.run, nil
+	default:
+	}
+	ctx, cancel := patience(ctx)
+	defer cancel()
+	select {
+	case <-t.done:
+		return t.run, nil
+	case <-ctx.Done():
+		return Run{}, fmt.Errorf("timelinekit: turn %s has not ended (%w):\n%s", t.TurnID, context.Cause(ctx), t.host.describe(t.agent))
+	}
+}
+
+// Gate is the gate of that name for the turn's agent; see [fakeagent.Gate]. It fails the test if the agent's provider has no gates.
+func (t *Turn) Gate(name string) *fakeagent.Gate {
+	t.host.t.Helper()
+	p, ok := t.agent.provider.Provider.(interface {
+		Gate(threadID, name string) *fakeagent.Gate
+	})
+	if !ok {
+		t.host.t.Fatalf("timelinekit: provider %s has no gates; only a fakeagent.Instance has", t.agent.provider.id)
+		return nil
+	}
+	return p.Gate(t.AgentID, name)
+}
+
+// Interrupt is [Host.Interrupt] for the turn's agent, if the turn still runs.
+func (t *Turn) Interrupt(ctx context.Context) error {
+	select {
+	case <-t.done:
+		return nil
+	default:
+		return t.host.interrupt(ctx, t)
+	}
+}
+
+// Interrupt ends what the agent does, and returns when the turn has ended. An agent that does nothing is left alone. A provider that
+// does not end its turn within 2 seconds is an error and a violation; the agent then stays running.
+func (h *Host) Interrupt(ctx context.Context, agentID string) error {
+	a, err := h.agent(agentID)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	t := a.turn
+	a.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	return h.interrupt(ctx, t)
+}
+
+func (h *Host) interrupt(ctx context.Context, t *Turn) error {
+	t.agent.mu.Lock()
+	id := t.id
+	t.agent.mu.Unlock()
+	call, done := h.calling(ctx)
+	defer done()
+	if err := t.agent.provider.InterruptTurn(call, t.AgentID, id); err != nil {
+		return fmt.Errorf("timelinekit: agent %s: %w", t.AgentID, err)
+	}
+	limit, cancel := context.WithTimeoutCause(ctx, interruptLimit, errNotEnded)
+	defer cancel()
+	select {
+	case <-t.done:
+		return nil
+	case <-limit.Done():
+	}
+	err := fmt.Errorf("timelinekit: agent %s was interrupted, but its turn %s goes on: %w", t.AgentID, id, context.Cause(limit))
+	if errors.Is(err, errNotEnded) {
+		h.violate("%v", err)
+	}
+	return err
+}
+
+var errNotEnded = fmt.Errorf("the provider did not end it within %v", interruptLimit)
