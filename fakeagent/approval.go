@@ -56,7 +56,7 @@ func (t *turn) approvals(s script.ApprovalStep) error {
 		}
 		return errCanceled
 	}
-	for _, a := range all {
+	for i, a := range all {
 		var branch []script.Step
 		var refused error
 		switch a.answer {
@@ -67,14 +67,14 @@ func (t *turn) approvals(s script.ApprovalStep) error {
 		default:
 			branch = a.Allow
 		}
-		err := t.steps(branch, 0)
-		if errors.Is(err, errCanceled) {
-			refused = errCanceled
-		}
-		t.settle(a, refused)
-		if err != nil {
+		if err := t.steps(branch, 0); err != nil {
+			t.settle(a, err)
+			for _, later := range all[i+1:] {
+				t.settle(later, errCanceled)
+			}
 			return err
 		}
+		t.settle(a, refused)
 	}
 	return t.pause(0)
 }
@@ -143,27 +143,27 @@ func (t *turn) settle(a *approval, refused error) {
 	t.emit(a.itemID, event.ItemCompleted{Item: a.item})
 }
 
-// close answers a request. It is false if somebody was faster.
-func (th *thread) close(a *approval, d Decision) bool {
+// close answers a request, unless somebody was faster.
+func (th *thread) close(a *approval, d Decision) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	if th.pending[a.requestID] != a {
-		return false
+	if th.pending[a.requestID] == a {
+		th.closeLocked(a, d)
 	}
+}
+
+func (th *thread) closeLocked(a *approval, d Decision) {
 	delete(th.pending, a.requestID)
 	if a.timer != nil {
 		a.timer.Stop()
 	}
 	a.answer = d
 	a.answered <- a // has room for every request of its step
-	return true
 }
 
-// answer is a decision from outside.
+// answer is a decision from outside. th.mu is locked.
 func (th *thread) answer(requestID string, d Decision) error {
-	th.mu.Lock()
 	a := th.pending[requestID]
-	th.mu.Unlock()
 	if a == nil {
 		return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
 	}
@@ -174,8 +174,6 @@ func (th *thread) answer(requestID string, d Decision) error {
 	if !slices.Contains(offered, string(d)) {
 		return fmt.Errorf("fakeagent: request %s offers %s, not %q", requestID, strings.Join(offered, ", "), d)
 	}
-	if !th.close(a, d) {
-		return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
-	}
+	th.closeLocked(a, d)
 	return nil
 }

@@ -88,10 +88,10 @@ func (cfg Config) role() (role, error) {
 	if cfg.Choose != nil {
 		r.choose = func(_ *thread, in Input) (script.Script, error) {
 			s, err := cfg.Choose(in)
-			if err == nil {
-				err = s.Validate()
+			if err != nil {
+				return s, &failure{message: "fake-agent: no script was chosen: " + err.Error()}
 			}
-			return s, err
+			return s, s.Validate()
 		}
 	}
 	return r, nil

@@ -41,7 +41,7 @@ func (t *turn) edit(s script.EditStep) error {
 			return err
 		}
 		old, new := []byte(s.Old), []byte(s.New)
-		if !bytes.Contains(data, old) && bytes.Contains(data, []byte("\r\n")) {
+		if n := bytes.Count(data, []byte("\r\n")); n > 0 && n == bytes.Count(data, []byte("\n")) {
 			old, new = crlf(old), crlf(new) // the script need not know how the file ends its lines
 		}
 		switch n := bytes.Count(data, old); {
@@ -73,15 +73,11 @@ func (t *turn) inside(path string) (rel, abs string, err error) {
 	case strings.ContainsRune(path, 0):
 		return "", abs, fmt.Errorf("path %q holds a NUL byte", path)
 	case err != nil || !filepath.IsLocal(rel):
-		return "", abs, leaves(path)
+		return "", abs, fmt.Errorf("path %q leaves the workspace; use a path below cwd", path)
 	case rel == ".":
 		return "", abs, fmt.Errorf("path %q is the workspace itself; name a file below it", path)
 	}
 	return filepath.ToSlash(rel), filepath.Clean(abs), nil
-}
-
-func leaves(path string) error {
-	return fmt.Errorf("path %q leaves the workspace; use a path below cwd", path)
 }
 
 // OSFiles are the real files below a session's Cwd. No path leads out of it, whatever links there are.
@@ -89,6 +85,9 @@ type OSFiles struct{}
 
 func (OSFiles) ReadFile(_ context.Context, s SessionConfig, path string) (data []byte, err error) {
 	err = inRoot(s.Cwd, path, func(root *os.Root) error {
+		if err := regular(root, path); err != nil {
+			return err
+		}
 		data, err = root.ReadFile(path)
 		return err
 	})
@@ -108,8 +107,20 @@ func (OSFiles) WriteFile(_ context.Context, s SessionConfig, path string, data [
 				return err
 			}
 		}
+		if err := regular(root, path); err != nil {
+			return err
+		}
 		return root.WriteFile(path, data, 0o644)
 	})
+}
+
+// regular refuses pipes and devices: to open one may block for ever.
+func regular(root *os.Root, path string) error {
+	info, err := root.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("%s is no regular file", path)
+	}
+	return nil
 }
 
 func inRoot(cwd, path string, do func(*os.Root) error) error {
@@ -122,9 +133,9 @@ func inRoot(cwd, path string, do func(*os.Root) error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		if strings.Contains(pe.Err.Error(), "escapes") { // os.Root has no error value for it
-			return leaves(path)
+			return fmt.Errorf("path %q leaves the workspace by a link; use a path below cwd", path)
 		}
-		return fmt.Errorf("%s: %w", path, pe.Err)
+		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
 	}
 	return err
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +40,7 @@ var _ Provider = (*Instance)(nil)
 
 // New makes an agent. The caller closes it; [NewT] does so for a test.
 func New(cfg Config) (*Instance, error) {
-	if cfg.Speed < 0 {
+	if !(cfg.Speed >= 0) { // NaN is not either
 		return nil, fmt.Errorf("fakeagent: Speed is %v; use a number above 0, or Instant for no waiting", cfg.Speed)
 	}
 	r, err := cfg.role()
@@ -71,7 +73,7 @@ func (in *Instance) Close() error {
 		if t == nil {
 			continue
 		}
-		if gate := t.holding(); gate != "" && t.ctx.Err() == nil {
+		if gate := t.heldAt(); gate != "" && t.ctx.Err() == nil {
 			in.violate("%s is still held at gate %q; call Release on it, or interrupt the turn", t.id, gate)
 		}
 		t.cancel()
@@ -148,6 +150,7 @@ func (in *Instance) StartSession(_ context.Context, s SessionConfig) error {
 		th.mu.Unlock()
 		return fmt.Errorf("fakeagent: session %s is open already; stop it first and wait for its session.exited", th.id)
 	}
+	s.Env = maps.Clone(s.Env)
 	th.open, th.session = true, s
 	th.emitLocked(event.Event{Payload: event.SessionStarted{}})
 	return nil
@@ -171,27 +174,25 @@ func (in *Instance) checkCwd(cwd string) error {
 	return nil
 }
 
-// thread is the open session of that id.
-func (in *Instance) thread(id string) (*thread, error) {
+// locked is the thread of that id whose session is open, with its lock taken.
+func (in *Instance) locked(id string) (*thread, error) {
 	in.mu.Lock()
 	th := in.threads[id]
 	in.mu.Unlock()
 	if th != nil {
-		th.mu.Lock()
-		defer th.mu.Unlock()
-		if th.open {
+		if th.mu.Lock(); th.open {
 			return th, nil
 		}
+		th.mu.Unlock()
 	}
 	return nil, fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, id)
 }
 
 func (in *Instance) StopSession(_ context.Context, threadID string) error {
-	th, err := in.thread(threadID)
+	th, err := in.locked(threadID)
 	if err != nil {
 		return err
 	}
-	th.mu.Lock()
 	th.stopping = true
 	if t := th.active; t != nil {
 		th.mu.Unlock()
@@ -203,35 +204,32 @@ func (in *Instance) StopSession(_ context.Context, threadID string) error {
 }
 
 func (in *Instance) SendTurn(ctx context.Context, input TurnInput) (turnID string, err error) {
-	th, err := in.thread(input.ThreadID)
+	th, err := in.locked(input.ThreadID)
 	if err != nil {
 		return "", err
+	}
+	defer th.mu.Unlock()
+	switch {
+	case th.stopping:
+		return "", fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, th.id)
+	case th.active != nil:
+		return "", fmt.Errorf("agent %s %w", th.id, ErrBusy)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed {
 		return "", fmt.Errorf("fakeagent: %w", ErrClosed)
 	}
-	th.mu.Lock()
-	defer th.mu.Unlock()
-	switch {
-	case !th.open || th.stopping:
-		return "", fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, th.id)
-	case th.active != nil:
-		return "", fmt.Errorf("agent %s %w", th.id, ErrBusy)
-	}
 	t := th.newTurn(ctx, input.Text)
-	in.turns.Add(1)
-	go t.play()
+	in.turns.Go(t.play)
 	return t.id, nil
 }
 
 func (in *Instance) InterruptTurn(_ context.Context, threadID, turnID string) error {
-	th, err := in.thread(threadID)
+	th, err := in.locked(threadID)
 	if err != nil {
 		return err
 	}
-	th.mu.Lock()
 	t := th.active
 	th.mu.Unlock()
 	if t != nil && (turnID == "" || turnID == t.id) {
@@ -241,19 +239,22 @@ func (in *Instance) InterruptTurn(_ context.Context, threadID, turnID string) er
 }
 
 func (in *Instance) RespondToRequest(_ context.Context, threadID, requestID string, d Decision) error {
-	th, err := in.thread(threadID)
+	th, err := in.locked(threadID)
 	if err != nil {
 		return err
 	}
+	defer th.mu.Unlock()
 	return th.answer(requestID, d)
 }
 
 // RespondToUserInput is always ErrUnknownRequest: no step of the language asks a question that blocks.
 func (in *Instance) RespondToUserInput(_ context.Context, threadID, requestID string, _ map[string]any) error {
-	if _, err := in.thread(threadID); err != nil {
+	th, err := in.locked(threadID)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, threadID)
+	defer th.mu.Unlock()
+	return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
 }
 
 func (in *Instance) ReadThread(_ context.Context, threadID string) (Thread, error) {
@@ -279,6 +280,20 @@ func (in *Instance) ReadThread(_ context.Context, threadID string) (Thread, erro
 		last.Items = append(last.Items, it)
 	}
 	return out, nil
+}
+
+// HeldAt is the gate that a turn of the thread is held at, or "".
+func (in *Instance) HeldAt(threadID string) (gate string) {
+	th, err := in.locked(threadID)
+	if err != nil {
+		return ""
+	}
+	t := th.active
+	th.mu.Unlock()
+	if t == nil {
+		return ""
+	}
+	return t.heldAt()
 }
 
 // Dump prints every thread: its turns, its items, the step that it is in.
@@ -329,10 +344,15 @@ type thread struct {
 	items    timeline.Projection
 	fold     event.Fold
 
-	seq      uint64
-	outbox   []event.Event // waits for the goroutine that delivers
-	sent     int
-	draining bool
+	seq        uint64
+	outbox     []outgoing // waits for the goroutine that delivers
+	delivering bool
+}
+
+// outgoing is an event on its way to the subscribers. delivered is closed when all have had it; nil if nobody waits.
+type outgoing struct {
+	event.Event
+	delivered chan struct{}
 }
 
 func (th *thread) newTurn(ctx context.Context, prompt string) *turn {
@@ -354,9 +374,11 @@ func (th *thread) emit(e event.Event) {
 	th.emitLocked(e)
 }
 
-// emitLocked records an event and delivers what is due, in order and one at a time, with no lock held. It unlocks th.mu. If another
-// goroutine delivers for this thread, or this very one does further up its stack, the event is left to it: that is what lets
-// a subscriber call back.
+// emitLocked records an event and has it delivered, in order and one at a time within the thread, with no lock held. It unlocks th.mu.
+//
+// If somebody delivers for this thread already, the event is left to him. A turn then waits until its event is delivered: it must
+// not run ahead of those who watch it, and its own goroutine is never the one that delivers here. An event of the session is not
+// waited for: it may come from a subscriber, further up the stack of the goroutine that delivers.
 func (th *thread) emitLocked(e event.Event) {
 	th.seq++
 	e.Seq, e.Provider, e.ThreadID = th.seq, th.in.role.probe.ID, th.id
@@ -364,26 +386,72 @@ func (th *thread) emitLocked(e event.Event) {
 	if item, itemID, ok := th.fold.Item(e); ok {
 		th.items.Add(e.TurnID, itemID, item)
 	}
-	if th.draining {
-		th.outbox = append(th.outbox, e)
+	out := outgoing{Event: e}
+	if th.delivering {
+		if e.TurnID != "" {
+			out.delivered = make(chan struct{})
+		}
+		th.outbox = append(th.outbox, out)
 		th.mu.Unlock()
+		if out.delivered != nil {
+			<-out.delivered
+		}
 		return
 	}
-	th.draining = true
-	for {
-		th.mu.Unlock()
+	th.delivering = true
+	th.mu.Unlock()
+	th.deliver(out, 0)
+}
+
+// deliver hands an event to the subscribers, from the given one on, and then what has come meanwhile.
+func (th *thread) deliver(out outgoing, from int) {
+	for more := true; more; from = 0 {
 		if subs := th.in.subs.Load(); subs != nil {
-			for _, fn := range *subs {
-				(*fn)(e)
+			for i := from; i < len(*subs); i++ {
+				th.tell(*(*subs)[i], out, i)
 			}
 		}
-		th.mu.Lock()
-		if th.sent == len(th.outbox) {
-			break
-		}
-		e = th.outbox[th.sent]
-		th.sent++
+		out, more = th.next(out)
 	}
-	th.outbox, th.sent, th.draining = nil, 0, false
-	th.mu.Unlock()
+}
+
+// next takes the next event from the outbox. Without one the delivery is over.
+func (th *thread) next(last outgoing) (out outgoing, more bool) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if last.delivered != nil {
+		close(last.delivered)
+	}
+	if len(th.outbox) == 0 {
+		th.outbox, th.delivering = nil, false
+		return out, false
+	}
+	out, th.outbox = th.outbox[0], th.outbox[1:]
+	return out, true
+}
+
+// tell calls subscriber i. A panic is recorded. So is a runtime.Goexit, which t.FailNow does; since nothing can keep this goroutine from
+// ending then, another one goes on.
+func (th *thread) tell(fn func(event.Event), out outgoing, i int) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		r := recover()
+		th.in.violate("%s", abandoned("a subscriber", out.TurnID+" "+out.Payload.Type(), r))
+		if r == nil {
+			th.in.turns.Go(func() { th.deliver(out, i+1) })
+		}
+	}()
+	fn(out.Event)
+	returned = true
+}
+
+// abandoned says how a function of the test's ended that should have returned.
+func abandoned(who, when string, recovered any) string {
+	if recovered == nil {
+		return fmt.Sprintf("%s called runtime.Goexit at %s, as t.FailNow and t.Fatal do; record the failure there and look at it on the test's own goroutine", who, strings.TrimSpace(when))
+	}
+	return fmt.Sprintf("%s panicked at %s: %v\n%s", who, strings.TrimSpace(when), recovered, debug.Stack())
 }

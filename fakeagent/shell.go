@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -70,28 +72,31 @@ func (t *turn) run(shell Shell, command string) (ShellResult, error) {
 	return r, err
 }
 
-// OSShell runs commands with /bin/sh -c. stdin is empty. Of the output the first 64 KiB are kept. When the command is over, or
-// the context ends, its process group is killed, so that nothing it started in the background is left.
+// OSShell runs commands with /bin/sh -c. stdin is empty. Of the output the first 64 KiB are kept. When the command is over, or the
+// context ends, its process group is killed, so that nothing is left that it started in the background, but for what left the
+// group by itself, as setsid does.
 type OSShell struct {
 	Spawn func(*exec.Cmd) error // see Config.Spawn
 }
 
 func (sh OSShell) Run(ctx context.Context, s SessionConfig, command string) (ShellResult, error) {
+	if s.Cwd == "" {
+		return ShellResult{}, errors.New("the agent has no workspace; start its session with a Cwd")
+	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Dir = s.Cwd
 	if len(s.Env) > 0 {
 		cmd.Env = os.Environ()
-		for k, v := range s.Env {
-			cmd.Env = append(cmd.Env, k+"="+v)
+		for _, k := range slices.Sorted(maps.Keys(s.Env)) {
+			cmd.Env = append(cmd.Env, k+"="+s.Env[k])
 		}
-		slices.Sort(cmd.Env[len(cmd.Env)-len(s.Env):])
 	}
-	kill := ownGroup(cmd)
 	if sh.Spawn != nil {
 		if err := sh.Spawn(cmd); err != nil {
 			return ShellResult{}, err
 		}
 	}
+	kill := ownGroup(cmd)
 	r, w, err := os.Pipe()
 	if err != nil {
 		return ShellResult{}, err
@@ -107,16 +112,13 @@ func (sh OSShell) Run(ctx context.Context, s SessionConfig, command string) (She
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = out.ReadFrom(r)
+		_, _ = io.Copy(&out, r)
 	}()
 	err = cmd.Wait()
 	kill()
-	select {
-	case <-read:
-	case <-time.After(time.Second): // a child that left the group still has the pipe
-		r.Close()
-		<-read
-	}
+	_ = r.SetReadDeadline(time.Unix(1, 0)) // there may be no end: a child that left the group still has the pipe
+	<-read
+	drain(r, &out)
 	result := ShellResult{Output: out.String(), Signal: signalOf(cmd.ProcessState)}
 	if result.Signal == "" {
 		result.ExitCode = cmd.ProcessState.ExitCode()
@@ -127,22 +129,16 @@ func (sh OSShell) Run(ctx context.Context, s SessionConfig, command string) (She
 	return result, err
 }
 
-// capped keeps the head of what it reads.
+// capped keeps the head of what is written to it.
 type capped struct {
 	head bytes.Buffer
 	size int
 }
 
-func (c *capped) ReadFrom(r *os.File) (int64, error) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buf)
-		c.size += n
-		c.head.Write(buf[:min(n, outputLimit-c.head.Len())])
-		if err != nil {
-			return int64(c.size), err
-		}
-	}
+func (c *capped) Write(p []byte) (int, error) {
+	c.size += len(p)
+	c.head.Write(p[:min(len(p), outputLimit-c.head.Len())])
+	return len(p), nil
 }
 
 func (c *capped) String() string {

@@ -3,6 +3,7 @@
 package fakeagent
 
 import (
+	"io"
 	"os"
 	"os/exec"
 )
@@ -10,5 +11,7 @@ import (
 // Without a Unix shell OSShell fails to start, which fails the step's tool call.
 
 func ownGroup(*exec.Cmd) (kill func()) { return func() {} }
+
+func drain(*os.File, io.Writer) {}
 
 func signalOf(*os.ProcessState) string { return "" }

@@ -3,14 +3,19 @@
 package fakeagent
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // ownGroup gives the command a process group of its own, which dies with its context. kill ends what is left of the group.
 func ownGroup(cmd *exec.Cmd) (kill func()) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 	killGroup := func() error {
 		if cmd.Process == nil {
 			return nil
@@ -19,6 +24,27 @@ func ownGroup(cmd *exec.Cmd) (kill func()) {
 	}
 	cmd.Cancel = killGroup
 	return func() { _ = killGroup() } // mostly there is nothing left, which is an error
+}
+
+// drain reads what is in a pipe, without waiting for more.
+func drain(r *os.File, to io.Writer) {
+	conn, err := r.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = r.SetReadDeadline(time.Time{})
+	buf := make([]byte, 64<<10)
+	for range 16 { // a pipe holds no more, and a child that goes on writing must not keep us
+		n := 0
+		_ = conn.Read(func(fd uintptr) bool {
+			n, _ = syscall.Read(int(fd), buf) // the pipe is non-blocking, as all of package os are
+			return true
+		})
+		if n <= 0 {
+			return
+		}
+		_, _ = to.Write(buf[:n])
+	}
 }
 
 // signalOf is the name of the signal that ended a process, or "".

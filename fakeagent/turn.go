@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -53,21 +54,21 @@ type failure struct {
 func (f *failure) Error() string { return f.message }
 
 func (t *turn) play() {
-	defer t.th.in.turns.Done()
 	defer t.cancel()
+	var err error
+	over := false
+	defer func() { // also where a function of the test's panics, or ends the goroutine
+		if !over {
+			why := abandoned("a function of the configuration", "turn "+t.id, recover())
+			t.th.in.violate("%s", why)
+			why, _, _ = strings.Cut(why, "\n")
+			err = &failure{message: "fake-agent: " + why}
+		}
+		t.end(err)
+	}()
 	t.start()
-	end := event.TurnCompleted{State: event.TurnEndCompleted}
-	err := t.script()
-	if err == nil && t.ctx.Err() != nil {
-		err = errCanceled
-	}
-	if f := (*failure)(nil); errors.As(err, &f) {
-		end = event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: f.message, ErrorCode: f.code}
-	} else if err != nil {
-		end.State = event.TurnEndInterrupted
-	}
-	t.debug("turn ended", "state", string(end.State))
-	t.end(end)
+	err = t.script()
+	over = true
 }
 
 func (t *turn) start() {
@@ -78,11 +79,18 @@ func (t *turn) start() {
 }
 
 // end emits the terminal event. From then on the thread takes the next turn, or is closed if it was stopped.
-func (t *turn) end(p event.TurnCompleted) {
+func (t *turn) end(err error) {
+	end := event.TurnCompleted{State: event.TurnEndCompleted}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		end = event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: f.message, ErrorCode: f.code}
+	} else if err != nil || t.ctx.Err() != nil {
+		end.State = event.TurnEndInterrupted
+	}
+	t.debug("turn ended", "state", string(end.State))
 	th := t.th
 	th.mu.Lock()
 	th.active = nil
-	th.emitLocked(event.Event{TurnID: t.id, Payload: p})
+	th.emitLocked(event.Event{TurnID: t.id, Payload: end})
 	th.mu.Lock()
 	if !th.stopping || th.active != nil {
 		th.mu.Unlock()
@@ -93,6 +101,9 @@ func (t *turn) end(p event.TurnCompleted) {
 
 // script chooses the script and plays it.
 func (t *turn) script() error {
+	if err := t.pause(0); err != nil {
+		return err
+	}
 	th := t.th
 	h := maphash.String(th.in.seed, t.prompt)
 	th.mu.Lock()
@@ -104,9 +115,11 @@ func (t *turn) script() error {
 	th.mu.Unlock()
 	s, err := th.in.role.choose(th, in)
 	if err == nil {
-		err = checkDetails(s)
+		err = checkDetails(s.Steps)
 	}
-	if err != nil {
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return f
+	} else if err != nil {
 		return &failure{message: "fake-agent: invalid script: " + err.Error()}
 	}
 	t.debug("turn started", "steps", len(s.Steps))
@@ -173,7 +186,7 @@ func (t *turn) emit(itemID string, p event.Payload) {
 func (t *turn) pause(d time.Duration) error {
 	cfg := &t.th.in.cfg
 	if cfg.Speed > 0 {
-		d = time.Duration(float64(d) / cfg.Speed)
+		d = time.Duration(min(float64(d)/cfg.Speed, math.MaxInt64/2))
 	}
 	if d > 0 && !cfg.Instant {
 		timer := time.NewTimer(d)
@@ -286,28 +299,41 @@ func claimed(detail, input, output []byte) timeline.Detail {
 }
 
 // checkDetails is what package script cannot check, since it does not know the timeline.
-func checkDetails(s script.Script) (err error) {
-	check := func(step script.Step, detail []byte) {
-		if detail == nil || err != nil {
-			return
-		}
-		if _, e := timeline.DecodeDetail(detail); e != nil {
-			err = fmt.Errorf("%s: detail: %s", step.Key(), strings.TrimPrefix(e.Error(), "timeline: "))
+func checkDetails(steps []script.Step) error {
+	for i, s := range steps {
+		if err := checkDetail(s); err != nil {
+			return fmt.Errorf("step %d (%s): %w", i+1, s.Key(), err)
 		}
 	}
-	s.Walk(func(step script.Step) {
-		switch step := step.(type) {
-		case script.ToolStep:
-			check(step, step.Detail)
-		case script.ApprovalStep:
-			for _, a := range step.Approvals {
-				if a.Tool != nil {
-					check(step, a.Tool.Detail)
+	return nil
+}
+
+func checkDetail(s script.Step) error {
+	decodes := func(detail []byte) error {
+		if detail == nil {
+			return nil
+		}
+		_, err := timeline.DecodeDetail(detail)
+		return err
+	}
+	switch s := s.(type) {
+	case script.ToolStep:
+		return decodes(s.Detail)
+	case script.ApprovalStep:
+		for _, a := range s.Approvals {
+			if a.Tool != nil {
+				if err := decodes(a.Tool.Detail); err != nil {
+					return err
+				}
+			}
+			for _, branch := range [][]script.Step{a.Allow, a.Deny} {
+				if err := checkDetails(branch); err != nil {
+					return err
 				}
 			}
 		}
-	})
-	return err
+	}
+	return nil
 }
 
 // doing says which step the turn is in.
@@ -327,8 +353,8 @@ func (t *turn) doing() string {
 	return s
 }
 
-// holding is the gate that the turn is held at.
-func (t *turn) holding() string {
+// heldAt is the gate that the turn is held at, or "".
+func (t *turn) heldAt() string {
 	if b := t.branch.Load(); b != nil {
 		if h, ok := b.step().(script.HoldStep); ok && t.th.in.Gate(t.th.id, h.Name).held() {
 			return h.Name

@@ -1,0 +1,141 @@
+package fakeagent_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+	. "github.com/understudy-go/understudy/matchers"
+)
+
+var _ = Describe("An approval", func() {
+	var a *agent
+	ctx := context.Background()
+	BeforeEach(func() { a = scripted() })
+
+	// answering gives each request the decision for its title, from inside the event that opens it.
+	answering := func(decisions map[string]fakeagent.Decision) {
+		a.Subscribe(func(e event.Event) {
+			if r, ok := e.Payload.(event.RequestOpened); ok && decisions[r.Detail] != "" {
+				defer GinkgoRecover()
+				Expect(a.RespondToRequest(ctx, e.ThreadID, e.RequestID, decisions[r.Detail])).To(Succeed())
+			}
+		})
+	}
+	const ask = `[{"approval":{"title":"rm -rf build","allow":[{"say":"gone"}],"deny":[{"say":"left alone"}]}},{"say":"end"}]`
+
+	It("opens the row of its tool, then the request that refers to it, and settles the row after the branch has played", func() {
+		answering(map[string]fakeagent.Decision{"rm -rf build": fakeagent.Accept})
+		a.run(ask)
+		Expect(a.types()[1:]).To(Equal([]string{"turn.started", "item.started", "request.opened", "request.resolved", "content.delta", "item.completed", "content.delta", "turn.completed"}))
+		for _, e := range a.seen()[2:5] {
+			Expect(e.ItemID).To(Equal("t-1-1"))
+		}
+		Expect(a.seen()[3]).To(And(
+			HaveField("RequestID", "req-1"),
+			HaveField("Payload", event.RequestOpened{RequestType: "command_execution_approval", Detail: "rm -rf build"})))
+		Expect(a.seen()[4]).To(HaveField("Payload", event.RequestResolved{RequestType: "command_execution_approval", Decision: "accept"}))
+	})
+
+	DescribeTable("plays the branch that the answer picks",
+		func(d fakeagent.Decision, want ...any) {
+			answering(map[string]fakeagent.Decision{"rm -rf build": d})
+			Expect(a.run(ask)).To(And(EndCompleted(), HaveItems(want...)))
+		},
+		Entry("when accepted", fakeagent.Accept, BeShellCall("rm -rf build", WithStatus(timeline.Completed)), BeAssistantMessage("gone"), BeAssistantMessage("end")),
+		Entry("when accepted for the session", fakeagent.AcceptForSession, BeShellCall("rm -rf build", WithStatus(timeline.Completed)), BeAssistantMessage("gone"), BeAssistantMessage("end")),
+		Entry("when declined", fakeagent.Decline, BeShellCall("rm -rf build", WithError("declined by the user")), BeAssistantMessage("left alone"), BeAssistantMessage("end")),
+	)
+	It("cancels the turn when the answer is cancel", func() {
+		answering(map[string]fakeagent.Decision{"rm -rf build": fakeagent.Cancel})
+		Expect(a.run(ask)).To(And(EndCanceled(), HaveItems(BeShellCall("rm -rf build", WithError("canceled")))))
+		Expect(a.types()).To(ContainElement("request.resolved"))
+	})
+	It("is a failed tool call when nobody answers in time, and the turn goes on with neither branch", func() {
+		virtually(func(ctx context.Context) {
+			cfg := fakeagent.Scripted()
+			cfg.Speed = 100
+			a := start(cfg, "")
+			defer a.Close()
+			began := time.Now()
+			run := a.run(`[{"approval":{"title":"rm","timeoutMs":5000,"allow":[{"say":"a"}],"deny":[{"say":"d"}]}},{"say":"end"}]`)
+			Expect(time.Since(began)).To(Equal(5*time.Second), "a timeout is no scripted wait")
+			Expect(run).To(And(EndCompleted(), HaveItems(
+				BeShellCall("rm", WithError("no answer to the approval after 5s")), BeAssistantMessage("end"))))
+			Expect(a.seen()).To(ContainElement(HaveField("Payload", event.RequestResolved{RequestType: "command_execution_approval", Decision: "timeout"})))
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest))
+		})
+	})
+
+	Describe("a list of them", func() {
+		const two = `[{"approval":[
+			{"title":"rm","allow":[{"say":"removed"}]},
+			{"title":"write x","type":"file_change_approval","tool":{"name":"Write","detail":{"type":"write","filePath":"/x","content":"y"}},"deny":[{"say":"not written"}]}]}]`
+		It("opens all before it waits, takes the answers in any order, and plays the branches in its own", func() {
+			id := a.send(two)
+			Eventually(a.types).Should(ContainElements("request.opened", "request.opened"))
+			Eventually(func() error { return a.RespondToRequest(ctx, "a", "req-2", fakeagent.Decline) }).Should(Succeed())
+			Eventually(a.types).Should(ContainElement("request.resolved"))
+			Expect(a.deltas()).To(BeEmpty(), "the first one is not answered yet")
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(Succeed())
+			Expect(a.wait(id)).To(And(EndCompleted(), HaveItems(
+				BeShellCall("rm", WithStatus(timeline.Completed)), BeToolCall("Write", WithError("declined by the user")),
+				BeAssistantMessage("removed"), BeAssistantMessage("not written"))))
+		})
+		It("settles every row where a branch ends the turn", func() {
+			answering(map[string]fakeagent.Decision{"one": fakeagent.Accept, "two": fakeagent.Accept})
+			Expect(a.run(`[{"approval":[{"title":"one","allow":[{"fail":"no"}]},{"title":"two"}]}]`)).To(And(EndFailed("no"), HaveItems(
+				BeShellCall("one", WithError("no")), BeShellCall("two", WithError("canceled")), BeErrorItem("no"))))
+		})
+		It("cancels the turn when one is canceled, and closes the others", func() {
+			answering(map[string]fakeagent.Decision{"write x": fakeagent.Cancel})
+			Expect(a.run(two)).To(And(EndCanceled(), HaveItems(
+				BeShellCall("rm", WithError("canceled")), BeToolCall("Write", WithError("canceled")))))
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest))
+			resolved := 0
+			for _, typ := range a.types() {
+				if typ == "request.resolved" {
+					resolved++
+				}
+			}
+			Expect(resolved).To(Equal(2), "each request is resolved once")
+		})
+	})
+
+	Describe("an answer", func() {
+		It("to a request that was never opened is an error", func() {
+			Expect(a.RespondToRequest(ctx, "a", "req-9", fakeagent.Accept)).To(And(
+				MatchError(fakeagent.ErrUnknownRequest), MatchError(`fakeagent: no open request "req-9" in thread a`)))
+		})
+		It("given twice is an error the second time", func() {
+			id := a.send(ask)
+			Eventually(a.types).Should(ContainElement("request.opened"))
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(Succeed())
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Decline)).To(MatchError(fakeagent.ErrUnknownRequest))
+			Expect(a.wait(id)).To(ContainItems(BeAssistantMessage("gone")))
+		})
+		It("that is not on offer is an error, and the request stays open", func() {
+			id := a.send(`[{"approval":{"title":"rm","options":["accept","decline"]}}]`)
+			Eventually(a.types).Should(ContainElement("request.opened"))
+			Expect(a.RespondToRequest(ctx, "a", "req-1", "maybe")).To(MatchError(`fakeagent: request req-1 offers accept, decline, cancel, not "maybe"`))
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.AcceptForSession)).To(MatchError(ContainSubstring("not")))
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Decline)).To(Succeed())
+			Expect(a.wait(id)).To(EndCompleted())
+		})
+		It("to a question is an error, as no step asks one that blocks", func() {
+			Expect(a.RespondToUserInput(ctx, "a", "q", nil)).To(MatchError(fakeagent.ErrUnknownRequest))
+			Expect(a.RespondToUserInput(ctx, "b", "q", nil)).To(MatchError(fakeagent.ErrNoSession))
+		})
+	})
+
+	It("of a kind that is no command is a call named by the kind, with the title as its text", func() {
+		answering(map[string]fakeagent.Decision{"change a.ts": fakeagent.Accept})
+		Expect(lines(a.run(`[{"approval":{"title":"change a.ts","type":"file_change_approval"}}]`), a.cwd)).To(HaveExactElements(
+			`{"type":"tool_call","callId":"t-1-1","name":"file_change","detail":{"type":"plain_text","text":"change a.ts"},"status":"completed","error":null}`))
+	})
+})

@@ -1,0 +1,195 @@
+package fakeagent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	. "github.com/understudy-go/understudy/matchers"
+)
+
+var _ = Describe("Which script a prompt runs", func() {
+	var a *agent
+	BeforeEach(func() { a = scripted() })
+
+	turns := func(content string) {
+		GinkgoHelper()
+		Expect(os.WriteFile(filepath.Join(a.cwd, ".fake-agent.json"), []byte(content), 0o644)).To(Succeed())
+	}
+
+	Describe("a prompt that carries a script", func() {
+		It("is one with a fenced block whose language is fake-agent, whatever stands around it", func() {
+			run := a.run("Please do this:\n\n```fake-agent\n[{\"say\":\"from the block\"}]\n```\n\nThank you. {not json}")
+			Expect(run).To(And(EndCompleted(), HaveItems(BeAssistantMessage("from the block"))))
+		})
+		It("is one that is JSON as a whole: an object with steps, or a bare array", func() {
+			Expect(a.run(` {"steps":[{"say":"object"}]} `)).To(HaveItems(BeAssistantMessage("object")))
+			Expect(a.run(` [{"say":"array"}] `)).To(HaveItems(BeAssistantMessage("array")))
+		})
+		It("prefers the block to the file of turns", func() {
+			turns(`{"turns":[[{"say":"from the file"}]]}`)
+			Expect(a.run("```fake-agent\n[{\"say\":\"from the block\"}]\n```")).To(HaveItems(BeAssistantMessage("from the block")))
+		})
+		It("must carry one that parses; nothing of a broken one runs, and the turn fails with what is wrong", func() {
+			run := a.run(`[{"write":{"path":"a","content":"x"}},{"wirte":{"path":"b","content":"x"}}]`)
+			Expect(run).To(EndFailed(`fake-agent: invalid script: step 2: unknown key "wirte", did you mean "write"?`))
+			Expect(run).To(HaveItems(BeErrorItem(run.Ending.Message)))
+			Expect(filepath.Join(a.cwd, "a")).NotTo(BeAnExistingFile())
+		})
+		It("must carry one block only", func() {
+			Expect(a.run("```fake-agent\n[]\n```\n```fake-agent\n[]\n```")).To(EndFailed("fake-agent: invalid script: 2 fenced blocks, expected 1"))
+		})
+		DescribeTable("fails the turn when the script is broken, and the next turn works",
+			func(prompt, reason string) {
+				Expect(a.run(prompt)).To(EndFailed("fake-agent: invalid script: " + reason))
+				Expect(a.run("hello")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("fake-agent received: hello"))))
+			},
+			Entry("broken JSON", `{"steps":[`, "unexpected end of JSON input (line 1, column 11)"),
+			Entry("two keys in a step", `[{"say":"x","think":"y"}]`, "step 1 must have exactly one key, has 2"),
+			Entry("a key beside steps", `{"steps":[],"stepDelay":5}`, `unknown key "stepDelay", did you mean "stepDelayMs"?`),
+			Entry("a negative delay", `{"steps":[],"stepDelayMs":-5}`, "stepDelayMs must be a whole number of milliseconds, 0 or more, is -5"),
+			Entry("a detail that the timeline cannot have", `[{"tool":{"name":"Read","detail":{"type":"read","filePath":5}}}]`,
+				"step 1 (tool): timeline: read: filePath must be a string, is a number"),
+			Entry("ten megabytes", `[{"say":"`+strings.Repeat("x", 10<<20)+`"}]`, "it is 10485772 bytes long; the limit is 4194304"),
+		)
+	})
+
+	Describe("a plain prompt where the agent's folder has a .fake-agent.json", func() {
+		It("runs the script of the turn's number; the last one repeats", func() {
+			turns(`{"turns":[{"steps":[{"say":"one"}]},[{"say":"two"}]]}`)
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("one")))
+			Expect(a.run("on")).To(HaveItems(BeAssistantMessage("two")))
+			Expect(a.run("and on")).To(HaveItems(BeAssistantMessage("two")))
+		})
+		It("counts all turns of the agent, whoever picked their script", func() {
+			turns(`{"turns":[[{"say":"one"}],[{"say":"two"}]]}`)
+			a.run(`[]`)
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("two")))
+		})
+		It("reads the file at each turn", func() {
+			turns(`{"turns":[[{"say":"one"}]]}`)
+			a.run("go")
+			turns(`{"turns":[[{"say":"one"}],[{"say":"changed"}]]}`)
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("changed")))
+		})
+		It("is a completed turn where the steps are empty", func() {
+			turns(`{"turns":[[]]}`)
+			Expect(a.run("go")).To(And(EndCompleted(), HaveItems()))
+		})
+		It("fails the turn where the file is broken, as a broken prompt does", func() {
+			turns(`{"turns":[{"steps":[{"sey":"x"}]}]}`)
+			Expect(a.run("go")).To(EndFailed(`fake-agent: invalid script: .fake-agent.json: turns: turn 1: step 1: unknown key "sey", did you mean "say"?`))
+			turns(`{"turns":[]}`)
+			Expect(a.run("go")).To(EndFailed("fake-agent: invalid script: .fake-agent.json: turns must hold one at least"))
+		})
+		It("does not follow the file out of the folder", func() {
+			outside := filepath.Join(GinkgoT().TempDir(), "turns.json")
+			Expect(os.WriteFile(outside, []byte(`[]`), 0o644)).To(Succeed())
+			Expect(os.Symlink(outside, filepath.Join(a.cwd, ".fake-agent.json"))).To(Succeed())
+			Expect(a.run("go")).To(EndFailed(ContainSubstring("leaves the workspace")))
+		})
+		It("takes the first route that fits before it looks at the turns", func() {
+			turns(`{
+				"routes": [
+					{"when": {"prompt": "retry", "attempt": 2}, "steps": [{"say": "second try"}]},
+					{"when": {"prompt": {"regexp": "^fix .*now$"}}, "steps": [{"say": "fixing"}], "times": 1},
+					{"when": {"turn": 5}, "steps": [{"say": "turn five"}]}
+				],
+				"turns": [[{"say": "from turns"}]]
+			}`)
+			Expect(a.run("please retry")).To(HaveItems(BeAssistantMessage("from turns")))
+			Expect(a.run("please retry")).To(HaveItems(BeAssistantMessage("second try")))
+			Expect(a.run("fix it now")).To(HaveItems(BeAssistantMessage("fixing")))
+			Expect(a.run("fix it now")).To(HaveItems(BeAssistantMessage("from turns")), "the route may be taken once")
+			Expect(a.run("anything")).To(HaveItems(BeAssistantMessage("turn five")))
+		})
+		It("answers with the prompt where only routes stand there and none fits", func() {
+			turns(`{"routes":[{"when":{"prompt":"x"},"steps":[]}]}`)
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("fake-agent received: go")))
+		})
+	})
+
+	It("answers any other prompt with one message that repeats it", func() {
+		Expect(a.run("hello there")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("fake-agent received: hello there"))))
+	})
+
+	Describe("the agent's own choice", func() {
+		choosing := func(choose func(fakeagent.Input) (script.Script, error)) *agent {
+			a := start(fakeagent.Config{Choose: choose}, "")
+			DeferCleanup(a.Close)
+			return a
+		}
+		It("is a function that gets the prompt, the turn's number and how often the prompt came before", func() {
+			var got []fakeagent.Input
+			a := choosing(func(in fakeagent.Input) (script.Script, error) {
+				got = append(got, in)
+				return script.New(script.Say("chosen")), nil
+			})
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("chosen")))
+			a.run("y")
+			a.run("x")
+			Expect(got).To(Equal([]fakeagent.Input{
+				{ThreadID: "a", Prompt: "x", Turn: 1, Attempt: 1},
+				{ThreadID: "a", Prompt: "y", Turn: 2, Attempt: 1},
+				{ThreadID: "a", Prompt: "x", Turn: 3, Attempt: 2},
+			}))
+		})
+		It("fails the turn with its error", func() {
+			a := choosing(func(fakeagent.Input) (script.Script, error) { return script.Script{}, errors.New("no idea") })
+			Expect(a.run("x")).To(EndFailed("fake-agent: no script was chosen: no idea"))
+		})
+		It("fails the turn when it panics or ends its goroutine, and the agent goes on", func() {
+			a := choosing(func(in fakeagent.Input) (script.Script, error) {
+				switch in.Prompt {
+				case "panic":
+					panic("oh")
+				case "exit":
+					runtime.Goexit()
+				}
+				return script.New(), nil
+			})
+			Expect(a.run("panic")).To(EndFailed("fake-agent: a function of the configuration panicked at turn a-turn-1: oh"))
+			Expect(a.run("exit")).To(EndFailed(HavePrefix("fake-agent: a function of the configuration called runtime.Goexit at turn a-turn-2, as t.FailNow and t.Fatal do")))
+			Expect(a.run("fine")).To(EndCompleted())
+			Expect(a.Violations()).To(HaveExactElements(ContainSubstring("choose_test.go"), ContainSubstring("Goexit")))
+		})
+		It("is held to the rules of the language", func() {
+			a := choosing(func(fakeagent.Input) (script.Script, error) {
+				return script.New(script.Say("never said"), script.SayStep{Text: "ab", Chunks: 3}), nil
+			})
+			run := a.run("x")
+			Expect(run).To(EndFailed("fake-agent: invalid script: step 2 (say): chunks is 3, but the text has only 2 characters"))
+			Expect(run).NotTo(ContainItems(BeAssistantMessage("never said")))
+		})
+	})
+
+	It("calls itself fake-agent and has one model, labelled Scripted", func() {
+		Expect(a.Probe(context.Background())).To(Equal(fakeagent.Probe{
+			ID: "fake-agent", Label: "Fake agent", Models: []fakeagent.Model{{ID: "scripted", Label: "Scripted", Default: true}},
+		}))
+	})
+
+	Describe("a configuration without settings", func() {
+		It("is an agent that answers every prompt with one short message", func() {
+			plain := start(fakeagent.Config{}, "")
+			DeferCleanup(plain.Close)
+			Expect(plain.run(`[{"say":"this is no script here"}]`)).To(HaveItems(BeAssistantMessage("fake turn complete")))
+		})
+		It("refuses a script that it does not know, and names the ones it does", func() {
+			_, err := fakeagent.New(fakeagent.Config{Script: "stepps"})
+			Expect(err).To(MatchError(`fakeagent: unknown script "stepps"; use plain or steps`))
+		})
+		It("refuses a negative speed", func() {
+			_, err := fakeagent.New(fakeagent.Config{Speed: -1})
+			Expect(err).To(MatchError("fakeagent: Speed is -1; use a number above 0, or Instant for no waiting"))
+		})
+	})
+})

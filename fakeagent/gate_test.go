@@ -1,0 +1,104 @@
+package fakeagent_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	. "github.com/understudy-go/understudy/matchers"
+)
+
+var _ = Describe("A hold", func() {
+	var a *agent
+	ctx := context.Background()
+	BeforeEach(func() { a = scripted() })
+
+	const held = `[{"say":"before"},{"hold":"g"},{"say":"after"}]`
+
+	It("waits at its gate until the test lets it through; the test knows without polling when it is there", func() {
+		id := a.send(held)
+		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		Expect(a.deltas()).To(Equal([]string{"before"}))
+		a.Gate("a", "g").Release()
+		Expect(a.wait(id)).To(HaveItems(BeAssistantMessage("before"), BeAssistantMessage("after")))
+	})
+	It("stays held for everyone who asks, however often", func() {
+		id := a.send(held)
+		for range 3 {
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		}
+		a.Gate("a", "g").Release()
+		a.wait(id)
+	})
+	It("is let through by a release that came early", func() {
+		a.Gate("a", "g").Release()
+		Expect(a.run(held)).To(EndCompleted())
+	})
+	It("needs one release each time", func() {
+		a.Gate("a", "g").Release()
+		a.Gate("a", "g").Release()
+		id := a.send(`[{"hold":"g"},{"hold":"g"},{"say":"two"},{"hold":"g"}]`)
+		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		Expect(a.deltas()).To(Equal([]string{"two"}))
+		a.Gate("a", "g").Release()
+		a.wait(id)
+	})
+	It("has a gate for each name and each thread", func() {
+		a.Gate("a", "other").Release()
+		a.Gate("b", "g").Release()
+		id := a.send(held)
+		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		a.Gate("a", "g").Release()
+		a.wait(id)
+	})
+	It("does not end by itself, at any speed", func() {
+		virtually(func(ctx context.Context) {
+			cfg := fakeagent.Scripted()
+			cfg.Instant = true
+			a := start(cfg, "")
+			defer a.Close()
+			id := a.send(held)
+			time.Sleep(24 * time.Hour)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			a.Gate("a", "g").Release()
+			a.wait(id)
+		})
+	})
+
+	Describe("that is open", func() {
+		It("waits for nothing", func() {
+			Expect(a.play(script.HoldStep{Name: "g", Open: true})).To(EndCompleted())
+		})
+		It("waits like any other once the test has closed its gate", func() {
+			a.Gate("a", "g").Close()
+			id := a.send(`[{"hold":{"name":"g","open":true}}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			a.Gate("a", "g").Release()
+			Expect(a.wait(id)).To(EndCompleted())
+		})
+	})
+
+	Describe("that is awaited in vain", func() {
+		It("says after 30 seconds where the agent is instead", func() {
+			virtually(func(ctx context.Context) {
+				a := start(fakeagent.Scripted(), "")
+				defer a.Close()
+				began := time.Now()
+				a.send(`[{"sleep":3600000},{"hold":"g"}]`)
+				Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(MatchError(`fakeagent: nothing is held at gate "g" of thread a ` +
+					`(gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded); it is in step 1 {"sleep":3600000}`))
+				Expect(time.Since(began)).To(Equal(30 * time.Second))
+			})
+		})
+		It("says so as soon as the test's context ends", func() {
+			over, cancel := context.WithCancel(ctx)
+			cancel()
+			Expect(a.Gate("a", "g").AwaitHeld(over)).To(And(MatchError(context.Canceled), MatchError(HaveSuffix("no turn of it runs"))))
+			Expect(a.Gate("nobody", "g").AwaitHeld(over)).To(MatchError(HaveSuffix("there is no such thread")))
+		})
+	})
+})

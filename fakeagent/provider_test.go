@@ -1,0 +1,334 @@
+package fakeagent_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	. "github.com/understudy-go/understudy/matchers"
+)
+
+var _ = Describe("The scripted agent as a provider", func() {
+	var a *agent
+	ctx := context.Background()
+	BeforeEach(func() { a = scripted() })
+
+	restart := func() error { return a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a", Cwd: a.cwd}) }
+
+	Describe("a session", func() {
+		It("begins with session.started and ends with session.exited", func() {
+			Expect(a.StopSession(ctx, "a")).To(Succeed())
+			Expect(a.types()).To(Equal([]string{"session.started", "session.exited"}))
+			Expect(a.seen()[1].Payload).To(Equal(event.SessionExited{Reason: "stopped", ExitKind: "graceful"}))
+		})
+		It("interrupts the turn that runs when it is stopped, and ends after it", func() {
+			a.send(`[{"hold":"g"}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			Expect(a.StopSession(ctx, "a")).To(Succeed())
+			Eventually(a.types).Should(Equal([]string{"session.started", "turn.started", "turn.completed", "session.exited"}))
+			Expect(<-a.ended).To(Equal(event.TurnCompleted{State: event.TurnEndInterrupted}))
+		})
+		It("takes no turn once it is stopped", func() {
+			Expect(a.StopSession(ctx, "a")).To(Succeed())
+			_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "x"})
+			Expect(err).To(And(MatchError(fakeagent.ErrNoSession), MatchError(`fakeagent: no open session of thread "a"`)))
+			Expect(a.StopSession(ctx, "a")).To(MatchError(fakeagent.ErrNoSession))
+		})
+		It("may be opened again, and goes on with its history and its numbering", func() {
+			a.play(script.Say("one"))
+			Expect(a.StopSession(ctx, "a")).To(Succeed())
+			Expect(restart()).To(Succeed())
+			Expect(lines(a.play(script.Say("two")), a.cwd)).To(HaveExactElements(`{"type":"assistant_message","text":"two","messageId":"a-2-1"}`))
+			th, err := a.ReadThread(ctx, "a")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(th.Turns).To(HaveLen(2))
+		})
+		It("ends once, however many stop it", func() {
+			for range 200 {
+				var all sync.WaitGroup
+				for range 4 {
+					all.Go(func() { _ = a.StopSession(ctx, "a") })
+				}
+				all.Wait()
+				Expect(restart()).To(Succeed())
+			}
+			for i, typ := range a.types() {
+				Expect(typ).To(Equal([]string{"session.started", "session.exited"}[i%2]))
+			}
+		})
+		It("cannot be opened twice", func() {
+			Expect(restart()).To(MatchError("fakeagent: session a is open already; stop it first and wait for its session.exited"))
+		})
+		It("needs an id", func() {
+			Expect(a.StartSession(ctx, fakeagent.SessionConfig{})).To(MatchError("fakeagent: StartSession: ThreadID is empty; give each agent an id of its own"))
+		})
+		It("may be stopped from inside any event of it", func() {
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.Delta); ok {
+					_ = a.StopSession(ctx, "a")
+				}
+			})
+			a.send(`[{"say":"x"},{"say":"y"}]`)
+			Eventually(a.types).Should(Equal([]string{"session.started", "turn.started", "content.delta", "turn.completed", "session.exited"}))
+		})
+	})
+
+	Describe("reading a thread", func() {
+		It("gives its turns with their items, the user's message first", func() {
+			first := a.send(`[{"say":{"text":"abc","chunks":3}},{"bash":{"command":"ls"}}]`)
+			a.wait(first)
+			second := a.send("hello")
+			a.wait(second)
+			th, err := a.ReadThread(ctx, "a")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(th.Turns).To(HaveExactElements(HaveField("ID", first), HaveField("ID", second)))
+			Expect(th.Turns[0].Items).To(HaveItems(BeUserMessage(ContainSubstring("abc")), BeAssistantMessage("abc"), BeShellCall("ls")))
+			Expect(th.Turns[1].Items).To(HaveItems(BeUserMessage("hello"), BeAssistantMessage("fake-agent received: hello")))
+		})
+		It("works after its session is over, and not for one that never was", func() {
+			a.play(script.Say("x"))
+			Expect(a.StopSession(ctx, "a")).To(Succeed())
+			Expect(a.ReadThread(ctx, "a")).To(HaveField("Turns", HaveLen(1)))
+			_, err := a.ReadThread(ctx, "b")
+			Expect(err).To(MatchError(fakeagent.ErrNoSession))
+		})
+	})
+
+	Describe("subscribing", func() {
+		It("gets the events of a thread in order and one at a time, while threads overlap", func() {
+			var mu sync.Mutex
+			last := map[string]uint64{}
+			inside := map[string]*atomic.Int32{}
+			const threads, turns = 8, 20
+			for i := range threads {
+				inside[fmt.Sprint("t", i)] = new(atomic.Int32)
+			}
+			done := make(chan struct{}, threads*turns)
+			a.Subscribe(func(e event.Event) {
+				defer GinkgoRecover()
+				if e.ThreadID == "a" {
+					return
+				}
+				Expect(inside[e.ThreadID].Add(1)).To(BeEquivalentTo(1), "one at a time")
+				mu.Lock()
+				Expect(e.Seq).To(Equal(last[e.ThreadID] + 1))
+				last[e.ThreadID] = e.Seq
+				mu.Unlock()
+				inside[e.ThreadID].Add(-1)
+				if _, ok := e.Payload.(event.TurnCompleted); ok {
+					done <- struct{}{}
+				}
+			})
+			for i := range threads {
+				id := fmt.Sprint("t", i)
+				Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: id})).To(Succeed())
+				go func() {
+					defer GinkgoRecover()
+					for range turns {
+						Eventually(func() error {
+							_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: id, Text: `[{"say":{"text":"abc","chunks":3}},{"bash":{"command":"ls"}}]`})
+							return err
+						}).Should(Succeed())
+					}
+				}()
+			}
+			for range threads * turns {
+				<-done
+			}
+		})
+		It("holds up its own thread only: a slow function does not stop another agent", func() {
+			slow := make(chan struct{})
+			a.Subscribe(func(e event.Event) {
+				if e.ThreadID == "slow" {
+					<-slow
+				}
+			})
+			started := make(chan error, 1)
+			go func() { started <- a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "slow"}) }()
+			Expect(a.play(script.Say("x"))).To(EndCompleted())
+			close(slow)
+			Expect(<-started).To(Succeed())
+		})
+		It("survives a function that panics, or that fails its test on this goroutine; both are recorded, and others get all events", func() {
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.Delta); ok {
+					switch e.TurnID {
+					case "a-turn-1":
+						panic("oh")
+					case "a-turn-2":
+						runtime.Goexit()
+					}
+				}
+			})
+			n := 0
+			a.Subscribe(func(event.Event) { n++ })
+			Expect(a.play(script.Say("x"), script.Say("y"))).To(EndCompleted())
+			Expect(a.play(script.Say("x"))).To(EndFailed(ContainSubstring("Goexit")))
+			Expect(a.play(script.Say("x"))).To(EndCompleted())
+			Expect(n).To(Equal(len(a.seen()) - 1))
+			Expect(a.Violations()).To(HaveExactElements(
+				HavePrefix("a subscriber panicked at a-turn-1 content.delta: oh\n"), HavePrefix("a subscriber panicked"),
+				HavePrefix("a subscriber called runtime.Goexit at a-turn-2 content.delta"), ContainSubstring("Goexit")))
+		})
+		It("ends when it is told to", func() {
+			n := 0
+			off := a.Subscribe(func(event.Event) { n++ })
+			a.play(script.Say("x"))
+			off()
+			off()
+			before := n
+			a.play(script.Say("y"))
+			Expect(n).To(Equal(before))
+		})
+	})
+
+	Describe("closing", func() {
+		It("interrupts every turn, waits for its end, and takes nothing more", func() {
+			a.send(`[{"sleep":3600000}]`)
+			Expect(a.Close()).To(Succeed())
+			Expect(<-a.ended).To(Equal(event.TurnCompleted{State: event.TurnEndInterrupted}))
+			_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "x"})
+			Expect(err).To(MatchError(fakeagent.ErrClosed))
+			Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(MatchError(fakeagent.ErrClosed))
+			Expect(a.Close()).To(Succeed())
+		})
+		It("records a hold that nobody released, once", func() {
+			id := a.send(`[{"hold":"g"}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			Expect(a.Close()).To(Succeed())
+			Expect(a.Violations()).To(Equal([]string{id + ` is still held at gate "g"; call Release on it, or interrupt the turn`}))
+			Expect(a.Violations()).To(BeEmpty(), "what a test has looked at no longer fails it")
+		})
+		It("leaves nothing behind in a bubble, wherever the agent was", func() {
+			virtually(func(ctx context.Context) {
+				for _, prompt := range []string{
+					`[{"sleep":3600000}]`, `[{"hold":"g"}]`, `[{"approval":{"title":"x","timeoutMs":3600000}}]`,
+					`[{"say":{"text":"ab","chunks":2,"intervalMs":3600000}}]`, `[{"tool":{"name":"t","holdMs":3600000}}]`,
+				} {
+					a := start(fakeagent.Scripted(), "")
+					a.send(prompt)
+					time.Sleep(time.Second)
+					Expect(a.Close()).To(Succeed())
+					a.Violations()
+				}
+			})
+		})
+	})
+
+	Describe("for a test", func() {
+		It("closes itself at the test's end and reports the violations, all in one message", func() {
+			t := &fakeT{}
+			in := fakeagent.NewT(t, fakeagent.Scripted())
+			for _, id := range []string{"b", "c"} {
+				Expect(in.StartSession(ctx, fakeagent.SessionConfig{ThreadID: id})).To(Succeed())
+				_, err := in.SendTurn(ctx, fakeagent.TurnInput{ThreadID: id, Text: `[{"hold":"g"}]`})
+				Expect(err).NotTo(HaveOccurred())
+				Expect(in.Gate(id, "g").AwaitHeld(ctx)).To(Succeed())
+			}
+			t.end()
+			Expect(t.errors).To(Equal([]string{"fakeagent: at the end of the test:\n" +
+				"  b-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn\n" +
+				"  c-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn"}))
+		})
+		It("says nothing where nothing is wrong", func() {
+			t := &fakeT{}
+			fakeagent.NewT(t, fakeagent.Scripted())
+			t.end()
+			Expect(t.errors).To(BeEmpty())
+		})
+		It("fails the test at once when its configuration is wrong", func() {
+			t := &fakeT{}
+			Expect(func() { fakeagent.NewT(t, fakeagent.Config{Script: "nope"}) }).To(PanicWith("fakeagent: unknown script \"nope\"; use plain or steps"))
+		})
+	})
+
+	It("prints every thread with its turns and the step it is in", func() {
+		a.play(script.Say("x"))
+		id := a.send(`[{"hold":"g"}]`)
+		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		Expect(a.Dump()).To(Equal(strings.TrimSpace(`
+thread a is in step 1 {"hold":"g"}
+  a-turn-1
+    0 user_message "{\"steps\":[{\"say\":\"x\"}]}"
+    1 assistant_message "x"
+  a-turn-2
+    0 user_message "[{\"hold\":\"g\"}]"`)))
+		a.Gate("a", "g").Release()
+		a.wait(id)
+	})
+
+	It("logs what happens, and only through the logger that it was given", func() {
+		var out bytes.Buffer
+		cfg := fakeagent.Scripted()
+		cfg.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		a := start(cfg, "")
+		a.play(script.Say("x"))
+		Expect(a.Close()).To(Succeed())
+		Expect(strings.Split(strings.TrimSpace(out.String()), "\n")).To(HaveExactElements(
+			HaveSuffix(`level=DEBUG msg="turn started" thread=a turn=a-turn-1 steps=1`),
+			HaveSuffix(`level=DEBUG msg="turn ended" thread=a turn=a-turn-1 state=completed`)))
+	})
+
+	It("shares nothing with another instance", func() {
+		b := scripted()
+		b.Gate("a", "g").Release()
+		a.play(script.Say("x"))
+		Expect(lines(b.play(script.Say("y")), b.cwd)).To(HaveExactElements(ContainSubstring("a-1-1")))
+		id := a.send(`[{"hold":"g"}]`)
+		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		a.Gate("a", "g").Release()
+		a.wait(id)
+	})
+
+	It("gives the same events for the same prompts, times apart, in every run", func() {
+		record := func() []event.Event {
+			a := scripted()
+			a.run(`[{"say":{"text":"abc","chunks":2}},{"tool":{"name":"t","input":{"b":1,"a":2}}},{"approval":{"title":"x","timeoutMs":1}},{"fail":"no"}]`)
+			events := a.seen()
+			for i := range events {
+				events[i].Time = time.Time{}
+				if c, ok := events[i].Payload.(event.ItemStarted); ok {
+					c.Data = nil // holds the folder
+					events[i].Payload = c
+				}
+				if c, ok := events[i].Payload.(event.ItemCompleted); ok {
+					c.Data = nil
+					events[i].Payload = c
+				}
+			}
+			return events
+		}
+		Expect(record()).To(Equal(record()))
+	})
+})
+
+// fakeT is a test that others can look into. Fatalf panics, so that the caller stops as with a real one.
+type fakeT struct {
+	errors   []string
+	cleanups []func()
+}
+
+func (t *fakeT) Helper() {}
+func (t *fakeT) Errorf(format string, args ...any) {
+	t.errors = append(t.errors, fmt.Sprintf(format, args...))
+}
+func (t *fakeT) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (t *fakeT) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
+func (t *fakeT) end() {
+	for _, f := range slices.Backward(t.cleanups) {
+		f()
+	}
+}
