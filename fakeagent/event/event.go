@@ -6,7 +6,9 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -133,7 +135,7 @@ type (
 	RequestOpened struct {
 		RequestType string   `json:"requestType"`
 		Detail      string   `json:"detail,omitempty"`
-		Options     []string `json:"options,omitempty"` // the decisions that are offered; none named: all
+		Options     []string `json:"options,omitzero"` // the decisions that are offered; none named: all
 	}
 	// RequestResolved says that the request of that RequestID is over.
 	RequestResolved struct {
@@ -287,15 +289,21 @@ func (e Event) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one event. A type that it does not know becomes a [Raw]; a known one with a wrong value is an error.
 func (e *Event) UnmarshalJSON(data []byte) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return errors.New(`event: want an object with a "type"`)
+	}
 	var payload json.RawMessage
 	w := envelope{Payload: &payload}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("event: %w", err)
 	}
 	if w.Type == "" {
-		return fmt.Errorf(`event: no "type"`)
+		return errors.New(`event: no "type"`)
 	}
-	if len(payload) == 0 || payload[0] != '{' {
+	if payload == nil {
+		return fmt.Errorf(`event: %s: no "payload"`, w.Type)
+	}
+	if payload[0] != '{' {
 		return fmt.Errorf("event: %s: payload must be an object, is %.60s", w.Type, payload)
 	}
 	out := Event{Seq: w.Seq, Provider: w.Provider, ThreadID: w.ThreadID, TurnID: w.TurnID, ItemID: w.ItemID, RequestID: w.RequestID, Time: w.CreatedAt}

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -8,8 +9,13 @@ import (
 
 // Fold turns the events of one thread into timeline items. It takes them in order, one at a time. The zero value is ready.
 type Fold struct {
-	texts []string // items of this turn that came as deltas
-	shown string   // the last error of this turn
+	texts []text // what came as deltas in this turn
+	shown string // the last error of this turn
+}
+
+type text struct {
+	kind ItemType
+	id   string
 }
 
 // Item is what an event adds to the timeline, if anything, with the id that tells rows of one message from others.
@@ -28,13 +34,12 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 		if id == "" {
 			id = e.TurnID
 		}
-		if n := len(f.texts); n == 0 || f.texts[n-1] != id {
-			f.texts = append(f.texts, id)
-		}
 		switch p.Stream {
 		case AssistantText:
+			f.came(AssistantMessage, id)
 			return timeline.AssistantMessage{Text: p.Text, MessageID: e.ItemID}, id, true
 		case ReasoningText, ReasoningSummary:
+			f.came(Reasoning, id)
 			return timeline.Reasoning{Text: p.Text}, id, true
 		}
 	case ItemStarted:
@@ -46,15 +51,15 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 			return call(id, p.Item, timeline.Running), id, true
 		}
 	case ItemCompleted:
-		return f.completed(id, p.Item)
+		return f.completed(e, p.Item)
 	case PlanUpdated:
-		todo := timeline.Todo{Items: make([]timeline.TodoEntry, len(p.Plan))}
-		for i, s := range p.Plan {
+		var todo timeline.Todo
+		for _, s := range p.Plan {
 			status := s.Status
 			if status == string(InProgress) {
 				status = "in_progress"
 			}
-			todo.Items[i] = timeline.TodoEntry{Text: s.Step, Completed: status == "completed", Status: status}
+			todo.Items = append(todo.Items, timeline.TodoEntry{Text: s.Step, Completed: status == "completed", Status: status})
 		}
 		return todo, id, true
 	case RuntimeError:
@@ -67,6 +72,12 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 	return nil, "", false
 }
 
+func (f *Fold) came(kind ItemType, id string) {
+	if n := len(f.texts); n == 0 || f.texts[n-1] != (text{kind, id}) {
+		f.texts = append(f.texts, text{kind, id})
+	}
+}
+
 func (f *Fold) err(message string) (timeline.Item, string, bool) {
 	if message == f.shown {
 		return nil, "", false
@@ -75,14 +86,16 @@ func (f *Fold) err(message string) (timeline.Item, string, bool) {
 	return timeline.ErrorItem{Message: message}, "", true
 }
 
-func (f *Fold) completed(id string, p Item) (timeline.Item, string, bool) {
+func (f *Fold) completed(e Event, p Item) (timeline.Item, string, bool) {
+	id := e.ItemID
+	fresh := !slices.Contains(f.texts, text{p.ItemType, cmp.Or(id, e.TurnID)})
 	switch p.ItemType {
 	case UserMessage:
 		return timeline.UserMessage{Text: p.Detail}, id, true
 	case AssistantMessage:
-		return timeline.AssistantMessage{Text: p.Detail, MessageID: id}, id, !slices.Contains(f.texts, id)
+		return timeline.AssistantMessage{Text: p.Detail, MessageID: id}, id, fresh
 	case Reasoning:
-		return timeline.Reasoning{Text: p.Detail}, id, !slices.Contains(f.texts, id)
+		return timeline.Reasoning{Text: p.Detail}, id, fresh
 	case ErrorItem:
 		return f.err(p.Detail)
 	case Compaction:

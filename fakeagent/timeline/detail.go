@@ -11,7 +11,7 @@ import (
 // [Raw] for a type that this version does not know.
 //
 // Empty optional fields are left out of the JSON form, except where empty is an answer: a write's content, the two strings of
-// an edit, the output of a shell command that has ended.
+// an edit, the output of a shell command that has ended, a list that is not nil.
 type Detail interface {
 	json.Marshaler
 	Type() string
@@ -53,8 +53,8 @@ type Search struct {
 	Query           string          `json:"query"`
 	ToolName        string          `json:"toolName,omitempty"` // search, grep, glob or web_search
 	Content         string          `json:"content,omitempty"`
-	FilePaths       []string        `json:"filePaths,omitempty"`
-	WebResults      []WebResult     `json:"webResults,omitempty"`
+	FilePaths       []string        `json:"filePaths,omitzero"`
+	WebResults      []WebResult     `json:"webResults,omitzero"`
 	Annotations     json.RawMessage `json:"annotations,omitempty"`
 	NumFiles        int             `json:"numFiles,omitempty"`
 	NumMatches      int             `json:"numMatches,omitempty"`
@@ -107,7 +107,7 @@ type SubAgent struct {
 	Description    string           `json:"description,omitempty"`
 	ChildSessionID string           `json:"childSessionId,omitempty"`
 	Log            string           `json:"log"`
-	Actions        []SubAgentAction `json:"actions,omitempty"`
+	Actions        []SubAgentAction `json:"actions,omitzero"`
 }
 
 // SubAgentAction is one tool that a sub-agent used. Index counts from 1.

@@ -141,11 +141,11 @@ func (i ToolCall) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	if i.Status == Failed {
-		if i.Error == nil {
-			i.Error = ""
-		}
 		if w.Error, err = JSON(i.Error); err != nil {
 			return nil, err
+		}
+		if w.Error == nil {
+			w.Error = json.RawMessage(`""`)
 		}
 	}
 	return tagged(i.Type(), w)
@@ -266,6 +266,24 @@ func (i *Plugin) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+func (i *Todo) UnmarshalJSON(data []byte) error {
+	type bare Todo
+	err := json.Unmarshal(data, (*bare)(i))
+	if len(i.Items) == 0 {
+		i.Items = nil // as in an item that nobody encoded
+	}
+	return err
+}
+
+func (d *WorktreeSetup) UnmarshalJSON(data []byte) error {
+	type bare WorktreeSetup
+	err := json.Unmarshal(data, (*bare)(d))
+	if len(d.Commands) == 0 {
+		d.Commands = nil
+	}
+	return err
+}
+
 func decodeCall(typ string, data []byte) (Item, error) {
 	w, err := decode[callJSON, callJSON](typ, data)
 	if err != nil {
@@ -320,13 +338,13 @@ func (s Items) MarshalJSON() ([]byte, error) {
 func (s *Items) UnmarshalJSON(data []byte) error {
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
-		return err
+		return fmt.Errorf("timeline: items: %w", err)
 	}
 	out := make(Items, len(raws))
 	for i, raw := range raws {
 		it, err := DecodeItem(raw)
 		if err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
+			return fmt.Errorf("timeline: item %d: %s", i, strings.TrimPrefix(err.Error(), "timeline: "))
 		}
 		out[i] = it
 	}

@@ -81,6 +81,7 @@ type Projection struct {
 	textOf  *slot
 	turn    string // the newest turn, and its first slot
 	start   int
+	starts  map[string]int // the first slot of each turn
 }
 
 type pluginKey struct{ plugin, id string }
@@ -88,15 +89,16 @@ type pluginKey struct{ plugin, id string }
 // A slot is a place in the projection. Its states are a list, newest first, which only grows at the head; so a snapshot is
 // no copy, but a count of rows: it sees the newest state that is not younger than it.
 type slot struct {
+	turn  string
 	head  atomic.Pointer[state]
 	first state
 }
 
 type state struct {
-	item         Item
-	turn, itemID string
-	row          int // the row that made it
-	prev         *state
+	item   Item
+	itemID string
+	row    int // the row that made it
+	prev   *state
 }
 
 // Add folds in the next row.
@@ -122,19 +124,25 @@ func (p *Projection) Add(turnID, itemID string, item Item) {
 			v.Text = p.join(s, last.Text, v.Text)
 			old, item = s, v
 		}
-	case UserMessage:
-		if turnID != p.turn {
-			p.turn, p.start = turnID, len(p.slots)
-		}
 	}
 	if old != nil {
-		old.head.Store(&state{item: item, turn: turnID, itemID: itemID, row: p.n, prev: old.head.Load()})
+		old.head.Store(&state{item: item, itemID: itemID, row: p.n, prev: old.head.Load()})
 		return
 	}
-	s := &slot{first: state{item: item, turn: turnID, itemID: itemID, row: p.n}}
+	s := &slot{turn: turnID, first: state{item: item, itemID: itemID, row: p.n}}
 	s.head.Store(&s.first)
+	start, seen := p.starts[turnID]
+	if !seen {
+		if p.starts == nil {
+			p.starts = map[string]int{}
+		}
+		start = len(p.slots)
+		p.starts[turnID] = start
+	}
 	p.slots = append(p.slots, s)
 	switch v := item.(type) {
+	case UserMessage:
+		p.turn, p.start = turnID, start
 	case ToolCall:
 		if p.calls == nil {
 			p.calls = map[string]*slot{}
@@ -155,7 +163,7 @@ func pieceBefore[T Item](p *Projection, turnID, itemID string) (s *slot, last T,
 	}
 	s = p.slots[len(p.slots)-1]
 	head := s.head.Load()
-	if head.row != p.n-1 || head.itemID != itemID || head.turn != turnID {
+	if head.row != p.n-1 || head.itemID != itemID || s.turn != turnID {
 		return nil, last, false
 	}
 	last, ok = head.item.(T)
@@ -206,6 +214,14 @@ func known(d Detail) bool {
 		return false
 	}
 	return true
+}
+
+// TurnOfCall is the turn that a tool call began in.
+func (p *Projection) TurnOfCall(callID string) (turnID string, ok bool) {
+	if s := p.calls[callID]; s != nil {
+		return s.turn, true
+	}
+	return "", false
 }
 
 // Snapshot costs the same at any length.

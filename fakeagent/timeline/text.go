@@ -29,7 +29,7 @@ func Line(it Item) string {
 		}
 		s += " " + string(v.Status)
 		if v.Error != nil {
-			s += ": " + cut(ErrorText(v.Error), 80)
+			s += ": " + oneLine(ErrorText(v.Error), 80)
 		}
 		return s
 	case Todo:
@@ -39,14 +39,16 @@ func Line(it Item) string {
 	case Notification:
 		return "notification " + v.Level + " " + quote(v.Message)
 	case Plugin:
-		return fmt.Sprintf("plugin %s/%s %s v%d %s", v.PluginID, v.ID, v.Kind, v.Version, cut(string(v.Data), 80))
+		return fmt.Sprintf("plugin %s/%s %s v%d %s", v.PluginID, v.ID, v.Kind, v.Version, oneLine(string(v.Data), 80))
 	}
-	return cut(string(AppendJSON(nil, it)), 120)
+	return oneLine(string(AppendJSON(nil, it)), 120)
 }
 
 func tableLine(i int, it Item) string { return fmt.Sprintf("%3d %s", i, Line(it)) }
 
 func quote(s string) string { return strconv.Quote(cut(s, 80)) }
+
+func oneLine(s string, n int) string { return strings.Join(strings.Fields(cut(s, n)), " ") }
 
 // cut shortens s to about n bytes, at a rune border.
 func cut(s string, n int) string {

@@ -53,8 +53,8 @@ func (t Timeline) Items() Items {
 	return out
 }
 
-// TurnOf is the turn that item i belongs to.
-func (t Timeline) TurnOf(i int) string { return t.at(i).turn }
+// TurnOf is the turn that item i began in. A later turn may have changed the item: a plugin row stays at its first place.
+func (t Timeline) TurnOf(i int) string { return t.slots[i].turn }
 
 // Turn is the part of the timeline that belongs to one turn, the user's message included. For the newest turn it costs what the
 // turn has, for others what the timeline has.

@@ -1,0 +1,263 @@
+package event_test
+
+import (
+	"encoding/json"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// folded is the projection of what the fold makes of the events.
+func folded(events ...event.Event) timeline.Items {
+	var f event.Fold
+	var p timeline.Projection
+	for _, e := range events {
+		if item, id, ok := f.Item(e); ok {
+			p.Add(e.TurnID, id, item)
+		}
+	}
+	return p.Snapshot().Items()
+}
+
+func answer(text string) event.Delta  { return event.Delta{Stream: event.AssistantText, Text: text} }
+func thought(text string) event.Delta { return event.Delta{Stream: event.ReasoningText, Text: text} }
+
+func completed(t event.ItemType, text string) event.ItemCompleted {
+	return event.ItemCompleted{Item: event.Item{ItemType: t, Detail: text}}
+}
+
+func failed(message string) event.TurnCompleted {
+	return event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: message}
+}
+
+var _ = Describe("The fold of events into timeline items", func() {
+	DescribeTable("makes one item of", func(p event.Payload, want timeline.Item) {
+		Expect(folded(live("id-1", p))).To(Equal(timeline.Items{want}))
+	},
+		Entry("a piece of an answer", answer("hi"), timeline.AssistantMessage{Text: "hi", MessageID: "id-1"}),
+		Entry("a piece of thinking", thought("hm"), timeline.Reasoning{Text: "hm"}),
+		Entry("a piece of a summary of thinking", event.Delta{Stream: event.ReasoningSummary, Text: "hm"}, timeline.Reasoning{Text: "hm"}),
+		Entry("a whole answer", completed(event.AssistantMessage, "hi"), timeline.AssistantMessage{Text: "hi", MessageID: "id-1"}),
+		Entry("whole thinking", completed(event.Reasoning, "hm"), timeline.Reasoning{Text: "hm"}),
+		Entry("the echo of what the user said", completed(event.UserMessage, "fix it"), timeline.UserMessage{Text: "fix it"}),
+		Entry("an error of the provider", completed(event.ErrorItem, "lost"), timeline.ErrorItem{Message: "lost"}),
+		Entry("a compaction", completed(event.Compaction, ""), timeline.Compaction{Status: "completed"}),
+		Entry("a fault of the provider", event.RuntimeError{Message: "lost"}, timeline.ErrorItem{Message: "lost"}),
+		Entry("a turn that failed", failed("no quota"), timeline.ErrorItem{Message: "no quota"}),
+		Entry("a turn that failed and does not say why", failed(""), timeline.ErrorItem{Message: "the provider gave no reason"}),
+		Entry("a plan, in the words of the timeline", event.PlanUpdated{Plan: []event.PlanStep{
+			{Step: "look", Status: "completed"}, {Step: "fix", Status: "inProgress", Priority: "high"}, {Step: "test", Status: "pending"},
+		}}, timeline.Todo{Items: []timeline.TodoEntry{
+			{Text: "look", Completed: true, Status: "completed"}, {Text: "fix", Status: "in_progress"}, {Text: "test", Status: "pending"},
+		}}),
+		Entry("a plan with nothing in it", event.PlanUpdated{Plan: []event.PlanStep{}}, timeline.Todo{}),
+	)
+
+	DescribeTable("makes nothing of", func(p event.Payload) {
+		Expect(folded(live("id-1", p))).To(BeEmpty())
+	},
+		Entry("the beginning of a session", event.SessionStarted{}),
+		Entry("the end of a session", event.SessionExited{ExitKind: "error", Reason: "lost"}),
+		Entry("the beginning of a turn", event.TurnStarted{}),
+		Entry("a turn that ended well", event.TurnCompleted{State: event.TurnEndCompleted}),
+		Entry("a turn that was interrupted", event.TurnCompleted{State: event.TurnEndInterrupted, ErrorMessage: "stopped"}),
+		Entry("a turn that was cancelled", event.TurnCompleted{State: event.TurnEndCancelled}),
+		Entry("an answer that begins", event.ItemStarted{Item: event.Item{ItemType: event.AssistantMessage}}),
+		Entry("a compaction that begins", event.ItemStarted{Item: event.Item{ItemType: event.Compaction}}),
+		Entry("thinking that goes on", event.ItemUpdated{Item: event.Item{ItemType: event.Reasoning, Detail: "hm"}}),
+		Entry("the output of a command as it comes", event.Delta{Stream: "command_output", Text: "1..2"}),
+		Entry("a request for an approval", event.RequestOpened{RequestType: "x"}),
+		Entry("an approval", event.RequestResolved{RequestType: "x", Decision: "accept"}),
+		Entry("a question", event.UserInputRequested{}),
+		Entry("an answer to a question", event.UserInputResolved{}),
+		Entry("what was used of tokens", event.TokenUsageUpdated{}),
+		Entry("a type that this version does not know", event.Raw{Name: "novel", JSON: json.RawMessage(`{}`)}),
+	)
+})
+
+var _ = Describe("Text that comes in pieces", func() {
+	It("is one message for each item id", func() {
+		Expect(folded(
+			live("r-1", thought("h")), live("r-1", thought("m")), live("r-2", thought("so")), live("a-1", answer("Hel")), live("a-1", answer("lo")),
+		)).To(Equal(timeline.Items{
+			timeline.Reasoning{Text: "hm"}, timeline.Reasoning{Text: "so"}, timeline.AssistantMessage{Text: "Hello", MessageID: "a-1"},
+		}))
+	})
+
+	It("counts once when a completed item repeats the whole", func() {
+		Expect(folded(
+			live("r-1", thought("hm")), live("r-1", completed(event.Reasoning, "hm")),
+			live("a-1", answer("Hel")), live("a-1", answer("lo")), live("a-1", completed(event.AssistantMessage, "Hello")),
+		)).To(Equal(timeline.Items{timeline.Reasoning{Text: "hm"}, timeline.AssistantMessage{Text: "Hello", MessageID: "a-1"}}))
+	})
+
+	It("counts once when the completed item comes after other things", func() {
+		Expect(folded(
+			live("a-1", answer("one")), live("a-2", answer("two")), live("a-1", completed(event.AssistantMessage, "one")), live("a-2", completed(event.AssistantMessage, "two")),
+		)).To(HaveLen(2))
+	})
+
+	It("does not swallow a second message that came without pieces", func() {
+		Expect(folded(
+			live("a-1", answer("one")), live("a-1", completed(event.AssistantMessage, "one")), live("a-2", completed(event.AssistantMessage, "two")),
+		)).To(Equal(timeline.Items{
+			timeline.AssistantMessage{Text: "one", MessageID: "a-1"}, timeline.AssistantMessage{Text: "two", MessageID: "a-2"},
+		}))
+	})
+
+	It("does not swallow an answer when thinking came in pieces under the same id", func() {
+		Expect(folded(live("x", thought("hm")), live("x", completed(event.AssistantMessage, "yes")))).To(Equal(timeline.Items{
+			timeline.Reasoning{Text: "hm"}, timeline.AssistantMessage{Text: "yes", MessageID: "x"},
+		}))
+	})
+
+	It("does not swallow an answer when a command's output came under the same id", func() {
+		Expect(folded(live("x", event.Delta{Stream: "command_output", Text: "1"}), live("x", completed(event.AssistantMessage, "yes")))).To(HaveLen(1))
+	})
+
+	It("is one message of the turn when the pieces have no item id, and has no message id", func() {
+		Expect(folded(live("", answer("Hel")), live("", answer("lo")))).To(Equal(timeline.Items{timeline.AssistantMessage{Text: "Hello"}}))
+	})
+
+	It("counts once when neither the pieces nor the completed item have an id", func() {
+		Expect(folded(live("", answer("Hello")), live("", completed(event.AssistantMessage, "Hello")))).To(Equal(timeline.Items{timeline.AssistantMessage{Text: "Hello"}}))
+	})
+
+	It("is not there without pieces, so messages without an id stay apart", func() {
+		Expect(folded(live("", completed(event.AssistantMessage, "one")), live("", completed(event.AssistantMessage, "two")))).To(HaveLen(2))
+	})
+
+	It("is forgotten when the next turn begins, where the same id may be used again", func() {
+		next := live("a-1", completed(event.AssistantMessage, "two"))
+		next.TurnID = "turn-2"
+		Expect(folded(live("a-1", answer("one")), live("", event.TurnStarted{}), next)).To(Equal(timeline.Items{
+			timeline.AssistantMessage{Text: "one", MessageID: "a-1"}, timeline.AssistantMessage{Text: "two", MessageID: "a-1"},
+		}))
+	})
+})
+
+var _ = Describe("A tool call in events", func() {
+	item := event.Item{ItemType: event.CommandExecution, Title: "Bash", Data: timeline.Shell{Command: "ls"}}
+	with := func(change func(*event.Item)) event.Item {
+		i := item
+		change(&i)
+		return i
+	}
+
+	DescribeTable("has the status and the error that the event says:",
+		func(p event.Payload, status timeline.Status, err any) {
+			Expect(folded(live("t-1-1", p))).To(Equal(timeline.Items{
+				timeline.ToolCall{CallID: "t-1-1", Name: "Bash", Detail: timeline.Shell{Command: "ls"}, Status: status, Error: err},
+			}))
+		},
+		Entry("started", event.ItemStarted{Item: item}, timeline.Running, nil),
+		Entry("updated", event.ItemUpdated{Item: item}, timeline.Running, nil),
+		Entry("completed", event.ItemCompleted{Item: item}, timeline.Completed, nil),
+		Entry("completed, and says so", event.ItemCompleted{Item: with(func(i *event.Item) { i.Status = event.Completed })}, timeline.Completed, nil),
+		Entry("an update that says it is over", event.ItemUpdated{Item: with(func(i *event.Item) { i.Status = event.Completed })}, timeline.Completed, nil),
+		Entry("failed, with a reason", event.ItemCompleted{Item: with(func(i *event.Item) { i.Status, i.Error = event.Failed, "exit code 1" })}, timeline.Failed, "exit code 1"),
+		Entry("failed, without a reason", event.ItemCompleted{Item: with(func(i *event.Item) { i.Status = event.Failed })}, timeline.Failed, "failed"),
+		Entry("declined, with a reason", event.ItemCompleted{Item: with(func(i *event.Item) { i.Status, i.Error = event.Declined, "not now" })}, timeline.Failed, "not now"),
+		Entry("declined, without a reason", event.ItemCompleted{Item: with(func(i *event.Item) { i.Status = event.Declined })}, timeline.Failed, "declined"),
+		Entry("an error beside completed, which goes nowhere", event.ItemCompleted{Item: with(func(i *event.Item) { i.Error = "?" })}, timeline.Completed, nil),
+	)
+
+	DescribeTable("is what every type is that is no message:",
+		func(t event.ItemType) {
+			Expect(folded(live("t-1-1", event.ItemCompleted{Item: event.Item{ItemType: t, Title: "x", Detail: "did it"}}))).To(Equal(timeline.Items{
+				timeline.ToolCall{CallID: "t-1-1", Name: "x", Detail: timeline.PlainText{Text: "did it"}, Status: timeline.Completed},
+			}))
+		},
+		Entry("a command", event.CommandExecution), Entry("a change of a file", event.FileChange), Entry("a tool of the host", event.DynamicToolCall),
+		Entry("a tool of an MCP server", event.ItemType("mcp_tool_call")), Entry("a type that this version does not know", event.ItemType("novel")),
+	)
+
+	It("is named for its type when it has no title", func() {
+		Expect(folded(live("t-1-1", completed("web_search", "go")))).To(ConsistOf(HaveField("Name", "web_search")))
+	})
+
+	It("is one item from its start to its end", func() {
+		Expect(folded(
+			live("t-1-1", event.ItemStarted{Item: item}),
+			live("a-1-2", answer("meanwhile")),
+			live("t-1-1", event.ItemCompleted{Item: with(func(i *event.Item) { i.Data = timeline.Shell{Command: "ls", ExitCode: timeline.Exited(0)} })}),
+		)).To(Equal(timeline.Items{
+			timeline.ToolCall{CallID: "t-1-1", Name: "Bash", Detail: timeline.Shell{Command: "ls", ExitCode: timeline.Exited(0)}, Status: timeline.Completed},
+			timeline.AssistantMessage{Text: "meanwhile", MessageID: "a-1-2"},
+		}))
+	})
+})
+
+var _ = Describe("An error in events", func() {
+	It("is one item when a fault, an error item and the end of the turn say the same", func() {
+		Expect(folded(
+			live("", event.RuntimeError{Message: "lost"}), live("e", completed(event.ErrorItem, "lost")), live("", failed("lost")),
+		)).To(Equal(timeline.Items{timeline.ErrorItem{Message: "lost"}}))
+	})
+
+	It("is two items when they say different things", func() {
+		Expect(folded(live("", event.RuntimeError{Message: "lost"}), live("", failed("no quota")))).To(Equal(timeline.Items{
+			timeline.ErrorItem{Message: "lost"}, timeline.ErrorItem{Message: "no quota"},
+		}))
+	})
+
+	It("is an item again in the next turn", func() {
+		Expect(folded(live("", failed("lost")), live("", event.TurnStarted{}), live("", failed("lost")))).To(HaveLen(2))
+	})
+})
+
+var _ = Describe("The end of a turn in the words of the timeline", func() {
+	DescribeTable("is", func(p event.TurnCompleted, want timeline.Ending) {
+		Expect(p.Ending()).To(Equal(want))
+	},
+		Entry("completed", event.TurnCompleted{State: event.TurnEndCompleted}, timeline.Ending{Kind: timeline.Completed}),
+		Entry("failed, with message and code", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "no quota", ErrorCode: -32000},
+			timeline.Ending{Kind: timeline.Failed, Message: "no quota", Code: -32000}),
+		Entry("failed, and a message that says there is none", failed(""), timeline.Ending{Kind: timeline.Failed, Message: "the provider gave no reason"}),
+		Entry("canceled for interrupted", event.TurnCompleted{State: event.TurnEndInterrupted, ErrorMessage: "by the user"},
+			timeline.Ending{Kind: timeline.Canceled, Message: "by the user"}),
+		Entry("canceled for cancelled", event.TurnCompleted{State: event.TurnEndCancelled}, timeline.Ending{Kind: timeline.Canceled}),
+	)
+})
+
+var _ = Describe("Live events and the same events decoded", func() {
+	It("fold into equal items", func() {
+		events := []event.Event{
+			live("", event.TurnStarted{}),
+			live("r-1", thought("h")), live("r-1", thought("m < n")),
+			live("t-1-1", event.ItemStarted{Item: event.Item{ItemType: event.CommandExecution, Title: "Bash", Data: timeline.Shell{Command: "a && b"}}}),
+			live("t-1-1", event.ItemCompleted{Item: event.Item{
+				ItemType: event.CommandExecution, Title: "Bash", Status: event.Failed, Error: "killed", Data: timeline.Shell{Command: "a && b", ExitCode: timeline.NoExitCode},
+			}}),
+			live("t-1-2", event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Data: timeline.Unknown{Input: json.RawMessage(`{"b":1,"a":"<"}`)}}}),
+			live("t-1-3", event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Data: timeline.WorktreeSetup{}}}),
+			live("t-1-4", event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Data: timeline.Raw{JSON: json.RawMessage(`{"type":"novel"}`)}}}),
+			live("t-1-5", event.ItemCompleted{Item: event.Item{ItemType: event.FileChange, Title: "Look", Detail: "at this"}}),
+			live("", event.PlanUpdated{Plan: []event.PlanStep{{Step: "look", Status: "inProgress"}}}),
+			live("a-1", answer("done")), live("a-1", completed(event.AssistantMessage, "done")),
+			live("", failed("no quota")),
+		}
+		decoded := make([]event.Event, len(events))
+		for i, e := range events {
+			data, err := timeline.JSON(e)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(json.Unmarshal(data, &decoded[i])).To(Succeed())
+		}
+		Expect(folded(decoded...)).To(HaveLen(9))
+		Expect(folded(decoded...)).To(Equal(folded(events...)))
+	})
+
+	It("fold into items that read back equal from their own JSON", func() {
+		items := folded(
+			live("t-1-1", event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Status: event.Declined, Data: timeline.Plan{Text: "1."}}}),
+			live("", event.PlanUpdated{Plan: []event.PlanStep{}}),
+			live("a-1", answer("done")),
+		)
+		var back timeline.Items
+		Expect(json.Unmarshal(timeline.AppendJSON(nil, items), &back)).To(Succeed())
+		Expect(back).To(Equal(items))
+	})
+})
