@@ -76,19 +76,24 @@ func (w When) fits(r Request) bool {
 }
 
 func (f *File) shape(o *object) {
-	if o.mode == parsing && (o.val.first() == '[' || o.member("steps") != nil) {
-		f.Turns = make([]Script, 1)
-		f.Turns[0].shape(o)
-		return
-	}
+	var one Script
+	one.shape(o)
 	list(o, &f.Turns, "turns", 0, "the scripts of the agent's turns; the last one repeats", "turn")
 	list(o, &f.Routes, "routes", 0, "scripts for turns that fit, tried before turns", "route")
+	for _, key := range []string{"turns", "routes"} {
+		o.apart(key, "steps")
+		o.apart(key, "stepDelayMs")
+	}
 	switch {
 	case o.mode != parsing:
+	case o.val.first() == '[' || o.member("steps") != nil:
+		f.Turns = []Script{one}
 	case o.member("turns") == nil && o.member("routes") == nil:
 		o.missing = &Error{Reason: "turns is missing, and so are routes and steps", Offset: o.val.pos}
 	case o.member("turns") != nil && len(f.Turns) == 0:
 		o.fail("turns", "must hold one at least")
+	default:
+		o.missing = nil // steps, which a script must have
 	}
 }
 
@@ -97,9 +102,7 @@ func (r *Route) shape(o *object) {
 	nested(o, &when, "when", "what a turn must be like; all conditions must hold")
 	o.number(&r.Times, "times", 0, 1, "how many turns may take this route, any number by default")
 	r.Script.shape(o)
-	if when != nil {
-		r.When = *when
-	}
+	r.When = *when
 }
 
 func (w *When) shape(o *object) {
@@ -160,12 +163,12 @@ func fenced(prompt string) (body string, n int) {
 		mark := bare[:len(bare)-len(strings.TrimLeft(bare, firstOf(bare)))]
 		switch {
 		case fence == "":
-			info := strings.TrimSpace(bare[len(mark):])
+			info := bare[len(mark):]
 			if in > 3 || len(mark) < 3 || mark[0] == '`' && strings.Contains(info, "`") {
 				continue
 			}
-			lang, _, _ := strings.Cut(info, " ")
-			fence, indent, ours = mark, in, lang == "fake-agent"
+			words := strings.Fields(info)
+			fence, indent, ours = mark, in, len(words) > 0 && words[0] == "fake-agent"
 			if ours {
 				n++
 				lines.Reset()

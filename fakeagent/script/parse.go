@@ -43,6 +43,13 @@ func (e *Error) located(text string) error {
 	return e
 }
 
+func tooLong(size int) *Error {
+	if size <= MaxSize {
+		return nil
+	}
+	return &Error{Reason: fmt.Sprintf("it is %d bytes long; the limit is %d", size, MaxSize)}
+}
+
 // Parse reads a script: an object with steps, or a bare array of steps. It is strict: every error is an [*Error] that names the
 // step, the key, and for an unknown key the nearest known one.
 func Parse(data []byte) (Script, error) { return parseScript(string(data)) }
@@ -68,6 +75,9 @@ func parseText(text string, walk func(*object)) error {
 func (s Script) AppendJSON(dst []byte) ([]byte, error) {
 	o := object{mode: writing, output: &output{}}
 	s.shape(&o)
+	if o.err == nil {
+		o.err = tooLong(len(o.out) + len("{}"))
+	}
 	if o.err != nil {
 		return dst, o.err
 	}
@@ -107,9 +117,7 @@ func either(options []string) string {
 }
 
 func unknownKey(key string, known []string) string {
-	if len(known) == 0 {
-		return fmt.Sprintf("unknown key %q", key)
-	}
+	key = excerpt(key)
 	best, least := "", 1<<30
 	for _, k := range known {
 		if d := distance(key, k); d < least {

@@ -1,9 +1,9 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
-	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,8 +36,8 @@ func (v value) first() byte { return v.text[v.pos] }
 
 // open checks the syntax of a document and returns its value.
 func open(text string) (value, *Error) {
-	if len(text) > MaxSize {
-		return value{}, &Error{Reason: fmt.Sprintf("it is %d bytes long; the limit is %d", len(text), MaxSize)}
+	if err := tooLong(len(text)); err != nil {
+		return value{}, err
 	}
 	if raw := []byte(text); !json.Valid(raw) {
 		var x json.RawMessage
@@ -104,17 +104,28 @@ func (v value) whole() (int64, bool) {
 	if n, err := strconv.ParseInt(v.raw(), 10, 64); err == nil {
 		return n, true
 	}
-	f, err := strconv.ParseFloat(v.raw(), 64)
-	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
+	r, ok := new(big.Rat).SetString(v.raw()) // exact, as 1.0000000000000000001 is no whole number
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return r.Num().Int64(), true
 }
 
-// excerpt is the value for an error message.
-func (v value) excerpt() string {
-	raw := v.raw()
-	if len(raw) <= 40 {
-		return raw
+// excerpt is the value for an error message, on one line.
+func (v value) excerpt() string { return excerpt(string(compact([]byte(v.raw())))) }
+
+func excerpt(text string) string {
+	if len(text) <= 40 {
+		return text
 	}
-	return strings.ToValidUTF8(raw[:40], "") + "…"
+	return strings.ToValidUTF8(text[:40], "") + "…"
+}
+
+// compact is JSON, which must be valid, without white space.
+func compact(raw []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Compact(&b, raw)
+	return b.Bytes()
 }
 
 // comma is where the next member or the closing bracket stands.

@@ -63,7 +63,7 @@ func describe(walk func(*object)) schema {
 
 // Schema is the JSON Schema (draft 2020-12) of a script, indented. [Parse] accepts no script that the schema refuses. Beyond the
 // schema Parse refuses equal keys, chunks that a text has not enough characters for, an error that goes with the status
-// completed, and more than [MaxSize] bytes.
+// completed, whole numbers too large for an int, and more than [MaxSize] bytes.
 func Schema() []byte {
 	steps := make([]schema, len(kinds))
 	for i, k := range kinds {

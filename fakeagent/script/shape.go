@@ -116,9 +116,9 @@ func (v value) begin() *object {
 	}
 	o.members = v.members(o.members)
 	for i, m := range o.members {
-		for _, earlier := range o.members[:i] {
+		for _, earlier := range o.members[:min(i, 100)] { // no shape has so many keys: one further on is unknown if it is not there
 			if m.key == earlier.key {
-				o.err = &Error{Reason: fmt.Sprintf("key %q stands there twice", m.key), Offset: m.keyPos}
+				o.err = &Error{Reason: fmt.Sprintf("key %q stands there twice", excerpt(m.key)), Offset: m.keyPos}
 				return o
 			}
 		}
@@ -317,9 +317,7 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 	switch o.mode {
 	case parsing:
 		if v, ok := o.take(key, 0, want, begin); ok && v.first() != 'n' {
-			var b bytes.Buffer
-			_ = json.Compact(&b, []byte(v.raw())) // valid, as the whole document is
-			*dst = b.Bytes()
+			*dst = compact([]byte(v.raw()))
 		}
 	case writing:
 		if len(*dst) == 0 {
@@ -348,7 +346,7 @@ func (o *object) choice(dst *string, key, doc string, options ...string) {
 		return
 	}
 	if !slices.Contains(options, *dst) {
-		o.fail(key, "must be %s, is %q", either(options), *dst)
+		o.fail(key, "must be %s, is %q", either(options), excerpt(*dst))
 	}
 }
 
@@ -369,7 +367,7 @@ func (o *object) words(dst *[]string, key, doc string, options ...string) {
 	case writing:
 		for _, w := range *dst {
 			if !slices.Contains(options, w) {
-				o.fail(key, "must hold %s, holds %q", either(options), w)
+				o.fail(key, "must hold %s, holds %q", either(options), excerpt(w))
 			}
 		}
 		if len(*dst) > 0 {
@@ -406,7 +404,9 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc, name string, it
 		if !ok {
 			return
 		}
-		*dst = make([]S, v.length())
+		if n := v.length(); n > 0 {
+			*dst = make([]S, n)
+		}
 		i := 0
 		for e := range v.elements {
 			if err := read(e, &(*dst)[i]); err != nil {
@@ -468,6 +468,7 @@ func oneOrMore[S any, P interface {
 	case o.mode == writing && len(*dst) == 1:
 		P(&(*dst)[0]).shape(o)
 	case o.mode == describing:
+		P(new(S)).shape(o) // an unknown key is near to one of these
 		one := describe(P(new(S)).shape)
 		o.whole = schema{"oneOf": []schema{one, {"type": "array", "items": one, "minItems": 1}}}
 	default:
@@ -490,11 +491,12 @@ func nested[S any, P interface {
 			o.err = parse(v, P(*dst).shape).behind(key + ": ")
 		}
 	case writing:
-		if *dst != nil {
-			b, err := write(P(*dst).shape)
-			o.err = err.behind(key + ": ")
-			o.put(key, 0, b)
+		if *dst == nil || o.err != nil {
+			return
 		}
+		b, err := write(P(*dst).shape)
+		o.err = err.behind(key + ": ")
+		o.put(key, 0, b)
 	case describing:
 		o.add(key, 0, doc, describe(P(new(S)).shape))
 	}

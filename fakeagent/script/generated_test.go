@@ -1,0 +1,116 @@
+package script_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/script"
+)
+
+// generator makes valid scripts, the same ones for the same seed.
+type generator struct{ *rand.Rand }
+
+func generated(seed uint64) script.Script {
+	g := generator{rand.New(rand.NewPCG(seed, 0))}
+	return script.Script{Steps: g.steps(3), StepDelay: g.delay()}
+}
+
+func pick[V any](g generator, from ...V) V { return from[g.IntN(len(from))] }
+
+func (g generator) text() string {
+	var s string
+	for range g.IntN(5) {
+		s += pick(g, "a", " ", "\n", "\r\n", `"`, `\`, "<&>", "é", "e\u0301", "👨‍👩‍👧", "\u2028", "\x00", "{{input}}", "```")
+	}
+	return s
+}
+
+func (g generator) filled() string { return g.text() + "x" }
+
+func (g generator) delay() time.Duration {
+	return pick(g, 0, time.Millisecond, time.Hour, 1234*time.Millisecond)
+}
+
+func (g generator) json() json.RawMessage {
+	return pick(g, nil, json.RawMessage(`{}`), json.RawMessage(`[1,{"a":"b"},null]`), json.RawMessage(`"x"`), json.RawMessage(`0.10`), json.RawMessage(`false`))
+}
+
+func (g generator) said() script.SayStep {
+	s := script.SayStep{Text: g.text(), Interval: g.delay()}
+	if n := script.Characters(s.Text); n > 0 {
+		s.Chunks = g.IntN(n + 1)
+	}
+	return s
+}
+
+func (g generator) call() (name string, detail, input, output json.RawMessage) {
+	if g.IntN(2) == 0 {
+		return g.filled(), json.RawMessage(`{"type":"plain_text","text":"x"}`), nil, nil
+	}
+	return g.filled(), nil, g.json(), g.json()
+}
+
+func (g generator) approval(depth int) script.Approval {
+	a := script.Approval{
+		Title: g.filled(), Type: pick(g, "", "file_change_approval"), Timeout: g.delay(),
+		Options: pick(g, nil, []string{"accept"}, []string{"decline", "cancel"}), Allow: g.steps(depth - 1), Deny: g.steps(depth - 1),
+	}
+	if g.IntN(2) == 0 {
+		a.Tool = &script.ApprovalTool{}
+		a.Tool.Name, a.Tool.Detail, a.Tool.Input, a.Tool.Output = g.call()
+	}
+	return a
+}
+
+func (g generator) steps(depth int) []script.Step {
+	if depth == 0 {
+		return nil
+	}
+	var steps []script.Step
+	for range g.IntN(5) {
+		steps = append(steps, g.step(depth))
+	}
+	return steps
+}
+
+func (g generator) step(depth int) script.Step {
+	switch g.IntN(12) {
+	case 0:
+		return script.ThinkStep(g.said())
+	case 1:
+		return g.said()
+	case 2:
+		return script.Write(g.filled(), g.text())
+	case 3:
+		return script.EditStep{Path: g.filled(), Old: g.filled(), New: g.text(), Unique: pick(g, true, false)}
+	case 4:
+		return pick(g, script.BashRun(g.filled()), script.Bash(g.filled(), g.text(), g.IntN(5)-1))
+	case 5:
+		return script.FailStep{Message: g.text(), Code: g.IntN(5) - 2}
+	case 6:
+		return script.Sleep(g.delay())
+	case 7:
+		return script.HoldStep{Name: g.filled(), Open: pick(g, true, false)}
+	case 8:
+		var p script.PlanStep
+		for range g.IntN(3) {
+			p.Entries = append(p.Entries, script.PlanEntry{Text: g.text(), Priority: pick(g, "", "high", "low"), Status: pick(g, "", "pending", "completed")})
+		}
+		return p
+	case 9:
+		s := script.ToolStep{Hold: g.delay(), Error: g.text()}
+		s.Name, s.Detail, s.Input, s.Output = g.call()
+		if s.Status = pick(g, "", "failed"); s.Error == "" {
+			s.Status = pick(g, "", "failed", "completed")
+		}
+		return s
+	case 10:
+		s := script.ApprovalStep{Approvals: []script.Approval{g.approval(depth)}}
+		for range g.IntN(2) {
+			s.Approvals = append(s.Approvals, g.approval(depth))
+		}
+		return s
+	}
+	return script.UsageStep{UsedTokens: g.IntN(1e6), MaxTokens: g.IntN(3), ToolUses: g.IntN(3), CompactsAutomatically: pick(g, true, false)}
+}

@@ -1,0 +1,197 @@
+package script_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent/script"
+)
+
+// refused is a script that Parse refuses. The arrow stands where the error is.
+type refused struct {
+	because, json, reason string
+	schemaAccepts         bool // JSON Schema has no words for this
+}
+
+const arrow = "▸"
+
+func (r refused) text() string { return strings.Replace(r.json, arrow, "", 1) }
+
+const (
+	milliseconds = "must be a whole number of milliseconds, 0 or more"
+	keyTwice     = `key "%s" stands there twice`
+)
+
+var refusals = []refused{
+	{because: "it is null", json: `▸null`, reason: "must be an array, or an object, is null"},
+	{because: "it is a string", json: ` ▸"[]"`, reason: `must be an array, or an object, is "[]"`},
+	{because: "it has no steps", json: `▸{"stepDelayMs":5}`, reason: "steps is missing"},
+	{because: "its steps are an object", json: `{"steps":▸{"say":"x"}}`, reason: `steps must be an array, is {"say":"x"}`},
+	{because: "it has a key beside steps that nobody knows", json: `{"steps":[],▸"stepDelay":5}`, reason: `unknown key "stepDelay", did you mean "stepDelayMs"?`},
+	{because: "it has a key in other letters", json: `{▸"Steps":[]}`, reason: `unknown key "Steps", did you mean "steps"?`},
+	{because: "it has a file's key", json: `{▸"turns":[]}`, reason: `unknown key "turns", did you mean "steps"?`},
+	{because: "it has steps twice", json: `{"steps":[],▸"steps":[]}`, reason: fmt.Sprintf(keyTwice, "steps"), schemaAccepts: true},
+	{because: "it has steps twice, once escaped", json: `{"steps":[],▸"st\u0065ps":[]}`, reason: fmt.Sprintf(keyTwice, "steps"), schemaAccepts: true},
+	{because: "its delay is negative", json: `{"steps":[],"stepDelayMs":▸-5}`, reason: "stepDelayMs " + milliseconds + ", is -5"},
+	{because: "its delay is a fraction", json: `{"steps":[],"stepDelayMs":▸0.5}`, reason: "stepDelayMs " + milliseconds + ", is 0.5"},
+	{because: "its delay is a string", json: `{"steps":[],"stepDelayMs":▸"5"}`, reason: "stepDelayMs " + milliseconds + `, is "5"`},
+	{because: "its delay is null", json: `{"steps":[],"stepDelayMs":▸null}`, reason: "stepDelayMs " + milliseconds + `, is null`},
+	{because: "its delay is longer than a Duration can be", json: `{"steps":[],"stepDelayMs":▸9223372036855}`, reason: "stepDelayMs " + milliseconds + ", is 9223372036855"},
+	{because: "its delay is huge", json: `{"steps":[],"stepDelayMs":▸1e400}`, reason: "stepDelayMs " + milliseconds + ", is 1e400"},
+
+	{because: "a step is null", json: `[{"say":"x"},▸null]`, reason: "step 2 must be an object with one key, is null"},
+	{because: "a step is a string", json: `[▸"say"]`, reason: `step 1 must be an object with one key, is "say"`},
+	{because: "a step is a list", json: `[▸["say","x"]]`, reason: `step 1 must be an object with one key, is ["say","x"]`},
+	{because: "a step has no key", json: `[▸{}]`, reason: "step 1 must have exactly one key, has 0"},
+	{because: "a step has two keys", json: `[▸{"say":"x","think":"y"}]`, reason: "step 1 must have exactly one key, has 2"},
+	{because: "a step has one key twice", json: `[▸{"say":"x","say":"y"}]`, reason: "step 1 must have exactly one key, has 2", schemaAccepts: true},
+	{because: "a step has an unknown key", json: `[{"say":"x"},{"say":"y"},{▸"wirte":{}}]`, reason: `step 3: unknown key "wirte", did you mean "write"?`},
+	{because: "a step is of a kind that is not there yet", json: `[{▸"mcp":{}}]`, reason: `step 1: unknown key "mcp", did you mean "say"?`},
+	{because: "an unknown key is long", json: `[{▸"` + strings.Repeat("é", 100) + `":1}]`, reason: `step 1: unknown key "` + strings.Repeat("é", 20) + `…", did you mean "think"?`},
+
+	{because: "a key behind a step's key is unknown", json: `[{"write":{▸"pth":"a","content":""}}]`, reason: `step 1 (write): unknown key "pth", did you mean "path"?`},
+	{because: "a key behind a step's key stands there twice", json: `[{"write":{"path":"a",▸"path":"b","content":""}}]`, reason: "step 1 (write): " + fmt.Sprintf(keyTwice, "path"), schemaAccepts: true},
+	{because: "text is a number", json: `[{"say":▸5}]`, reason: `step 1 (say): must be a string, or an object, is 5`},
+	{because: "text of the long form is a number", json: `[{"say":{"text":▸5}}]`, reason: `step 1 (say): text must be a string, is 5`},
+	{because: "text is a list on many lines", json: "[{\"say\":{\"text\":▸[\n  1,\n  2\n]}}]", reason: `step 1 (say): text must be a string, is [1,2]`},
+	{because: "text is a long list", json: `[{"say":▸["` + strings.Repeat("é", 100) + `"]}]`, reason: `step 1 (say): must be a string, or an object, is ["` + strings.Repeat("é", 19) + "…"},
+	{because: "the long form has no text", json: `[{"think":▸{"chunks":2}}]`, reason: "step 1 (think): text is missing"},
+	{because: "the long form has a text by another name", json: `[{"say":{▸"txet":"abc","chunks":2}}]`, reason: `step 1 (say): unknown key "txet", did you mean "text"?`},
+	{because: "a flag is a string", json: `[{"hold":{"name":"x","open":▸"yes"}}]`, reason: `step 1 (hold): open must be true or false, is "yes"`},
+	{because: "a flag is null", json: `[{"bash":{"command":"x","run":▸null}}]`, reason: `step 1 (bash): run must be true or false, is null`},
+	{because: "a sleep steers, which nothing can yet", json: `[{"sleep":{"ms":5,▸"steers":true}}]`, reason: `step 1 (sleep): unknown key "steers", did you mean "ms"?`},
+	{because: "a sleep is a string", json: `[{"sleep":▸"5s"}]`, reason: "step 1 (sleep): " + milliseconds + `, or an object, is "5s"`},
+	{because: "a sleep is negative", json: `[{"sleep":▸-1}]`, reason: "step 1 (sleep): ms " + milliseconds + ", is -1"},
+	{because: "a sleep is a fraction", json: `[{"sleep":{"ms":▸0.001}}]`, reason: "step 1 (sleep): ms " + milliseconds + ", is 0.001"},
+	{because: "a sleep is a fraction that a float could not tell from a whole number", json: `[{"sleep":▸1.00000000000000000001}]`, reason: "step 1 (sleep): ms " + milliseconds + ", is 1.00000000000000000001"},
+	{because: "a path is empty", json: `[{"write":{"path":▸"","content":"x"}}]`, reason: "step 1 (write): path must not be empty"},
+	{because: "a path is missing", json: `[{"write":▸{"content":"x"}}]`, reason: "step 1 (write): path is missing"},
+	{because: "a content is missing", json: `[{"write":▸{"path":"x"}}]`, reason: "step 1 (write): content is missing"},
+	{because: "a write is a path only", json: `[{"write":▸"a"}]`, reason: `step 1 (write): must be an object, is "a"`},
+	{because: "an edit's old text is empty", json: `[{"edit":{"path":"a","old":▸"","new":"x"}}]`, reason: "step 1 (edit): old must not be empty"},
+	{because: "an edit's new text is missing", json: `[{"edit":▸{"path":"a","old":"x"}}]`, reason: "step 1 (edit): new is missing"},
+	{because: "a command is empty", json: `[{"bash":{"command":▸""}}]`, reason: "step 1 (bash): command must not be empty"},
+	{because: "a command is a string, which could be run or claimed", json: `[{"bash":▸"ls"}]`, reason: `step 1 (bash): must be an object, is "ls"`},
+	{because: "a command that runs claims an output", json: `[{"bash":{"command":"ls","output":"x","run":▸true}}]`, reason: "step 1 (bash): run and output exclude each other"},
+	{because: "a command that runs claims an exit code", json: `[{"bash":{"command":"ls","run":▸true,"exitCode":0}}]`, reason: "step 1 (bash): run and exitCode exclude each other"},
+	{because: "an exit code is a fraction", json: `[{"bash":{"command":"ls","exitCode":▸1.5}}]`, reason: "step 1 (bash): exitCode must be a whole number, is 1.5"},
+	{because: "a code is larger than an int", json: `[{"fail":{"message":"x","code":▸9223372036854775808}}]`, reason: "step 1 (fail): code must be a whole number, is 9223372036854775808", schemaAccepts: true},
+	{because: "a gate has no name", json: `[{"hold":▸""}]`, reason: "step 1 (hold): name must not be empty"},
+
+	{because: "there are no chunks", json: `[{"say":{"text":"x","chunks":▸0}}]`, reason: "step 1 (say): chunks must be 1 or more, is 0"},
+	{because: "there are more chunks than letters", json: `[{"say":{"chunks":▸4,"text":"abc"}}]`, reason: "step 1 (say): chunks is 4, but the text has only 3 characters", schemaAccepts: true},
+	{because: "there are more chunks than emojis", json: `[{"think":{"text":"👨‍👩‍👧‍👦👍🏽","chunks":▸3}}]`, reason: "step 1 (think): chunks is 3, but the text has only 2 characters", schemaAccepts: true},
+	{because: "there are more chunks than accented letters", json: `[{"say":{"text":"e\u0301e\u0301","chunks":▸3}}]`, reason: "step 1 (say): chunks is 3, but the text has only 2 characters", schemaAccepts: true},
+	{because: "there are more chunks than line ends", json: `[{"say":{"text":"\r\n\r\n","chunks":▸3}}]`, reason: "step 1 (say): chunks is 3, but the text has only 2 characters", schemaAccepts: true},
+	{because: "there are chunks of no text", json: `[{"say":{"text":"","chunks":▸2}}]`, reason: "step 1 (say): chunks is 2, but the text has only 0 characters", schemaAccepts: true},
+
+	{because: "a plan is a string", json: `[{"plan":▸"x"}]`, reason: `step 1 (plan): must be an array, or an object, is "x"`},
+	{because: "an entry of a plan is a string", json: `[{"plan":[▸"x"]}]`, reason: `step 1 (plan): entry 1: must be an object, is "x"`},
+	{because: "an entry of a plan has an unknown key", json: `[{"plan":[{"text":"x"},{"text":"y",▸"state":"pending"}]}]`, reason: `step 1 (plan): entry 2: unknown key "state", did you mean "status"?`},
+	{because: "an entry of a plan is urgent in another word", json: `[{"plan":[{"text":"x","priority":▸"urgent"}]}]`, reason: `step 1 (plan): entry 1: priority must be high, medium or low, is "urgent"`},
+	{because: "an entry of a plan has an empty status", json: `[{"plan":[{"text":"x","status":▸""}]}]`, reason: `step 1 (plan): entry 1: status must be pending, in_progress or completed, is ""`},
+
+	{because: "a tool has no name", json: `[{"tool":▸{"input":{}}}]`, reason: "step 1 (tool): name is missing"},
+	{because: "a tool's detail is null", json: `[{"tool":{"name":"x","detail":▸null}}]`, reason: "step 1 (tool): detail must be an object, is null"},
+	{because: "a tool has a detail and an input", json: `[{"tool":{"name":"x","input":{},"detail":▸{}}}]`, reason: "step 1 (tool): detail and input exclude each other"},
+	{because: "a tool has a detail and an output", json: `[{"tool":{"name":"x","detail":▸{},"output":null}}]`, reason: "step 1 (tool): detail and output exclude each other"},
+	{because: "a tool completed and has an error", json: `[{"tool":{"name":"x","status":"completed","error":▸"no"}}]`, reason: "step 1 (tool): error goes with the status failed only", schemaAccepts: true},
+
+	{because: "there is no approval", json: `[{"approval":▸[]}]`, reason: "step 1 (approval): it must hold one at least"},
+	{because: "an approval is a string", json: `[{"approval":▸"x"}]`, reason: `step 1 (approval): must be an array, or an object, is "x"`},
+	{because: "an approval has no title", json: `[{"approval":▸{}}]`, reason: "step 1 (approval): title is missing"},
+	{because: "an approval has an unknown key", json: `[{"approval":{▸"titel":"x"}}]`, reason: `step 1 (approval): unknown key "titel", did you mean "title"?`},
+	{because: "the second approval has an unknown key", json: `[{"approval":[{"title":"x"},{"title":"y",▸"alow":[]}]}]`, reason: `step 1 (approval): approval 2: unknown key "alow", did you mean "allow"?`},
+	{because: "an approval's tool is a string", json: `[{"approval":{"title":"x","tool":▸"Bash"}}]`, reason: `step 1 (approval): tool: must be an object, is "Bash"`},
+	{because: "an approval's tool has a tool's status", json: `[{"approval":{"title":"x","tool":{"name":"Bash",▸"status":"failed"}}}]`, reason: `step 1 (approval): tool: unknown key "status", did you mean "name"?`},
+	{because: "an approval offers what nobody can decide", json: `[{"approval":{"title":"x","options":▸["accept","maybe"]}}]`, reason: `step 1 (approval): options must hold accept, acceptForSession, decline or cancel, holds "maybe"`},
+	{because: "an approval offers a number", json: `[{"approval":{"title":"x","options":▸[1]}}]`, reason: `step 1 (approval): options must hold accept, acceptForSession, decline or cancel, holds 1`},
+	{because: "a branch is no list", json: `[{"approval":{"title":"x","allow":▸{"say":"y"}}}]`, reason: `step 1 (approval): allow must be an array, is {"say":"y"}`},
+	{because: "a step of a branch is wrong", json: `[{"say":"x"},{"approval":{"title":"x","deny":[{"say":"y"},{"say":▸1}]}}]`, reason: `step 2 (approval): deny: step 2 (say): must be a string, or an object, is 1`},
+	{
+		because: "a step of a branch of a branch is wrong", json: `[{"approval":[{"title":"x"},{"title":"y","allow":[{"approval":{"title":"z","deny":[{▸"sya":""}]}}]}]}]`,
+		reason: `step 1 (approval): approval 2: allow: step 1 (approval): deny: step 1: unknown key "sya", did you mean "say"?`,
+	},
+
+	{because: "a usage is empty", json: `[{"usage":▸{}}]`, reason: "step 1 (usage): usedTokens is missing"},
+	{because: "a usage is negative", json: `[{"usage":{"usedTokens":1,"inputTokens":▸-1}}]`, reason: "step 1 (usage): inputTokens must be 0 or more, is -1"},
+	{because: "a usage is in another unit", json: `[{"usage":{"usedTokens":1,▸"duration":5}}]`, reason: `step 1 (usage): unknown key "duration", did you mean "durationMs"?`},
+}
+
+var _ = Describe("A script that is wrong", func() {
+	var entries []TableEntry
+	for _, r := range refusals {
+		entries = append(entries, Entry(r.because, r))
+	}
+	DescribeTable("is refused with a reason that names the step and the key, and with its place, because", func(r refused) {
+		s, err := script.Parse([]byte(r.text()))
+		Expect(err).To(MatchError(r.reason))
+		e := refusal(err)
+		Expect(e.Offset).To(Equal(strings.Index(r.json, arrow)), "the place")
+		Expect(e.Syntax).To(BeFalse())
+		Expect(s).To(BeZero())
+	}, entries)
+
+	DescribeTable("is told apart where it is no JSON, and the error says line and column",
+		func(text string, line, column, offset int, reason string) {
+			_, err := script.Parse([]byte(text))
+			e := refusal(err)
+			Expect(*e).To(Equal(script.Error{Reason: reason, Line: line, Column: column, Offset: offset, Syntax: true}))
+			Expect(err).To(MatchError(fmt.Sprintf("%s (line %d, column %d)", reason, line, column)))
+		},
+		Entry("nothing at all", "", 1, 1, 0, "unexpected end of JSON input"),
+		Entry("white space only", " \n ", 2, 1, 2, "unexpected end of JSON input"),
+		Entry("a comma too many", `[{"say":"x"},]`, 1, 14, 13, "invalid character ']' looking for beginning of value"),
+		Entry("a comma too few", "{\"steps\": [\n  {\"say\": \"a\"}\n  {\"say\": \"b\"}]}", 3, 3, 29, "invalid character '{' after array element"),
+		Entry("something behind it", "[]\n\nx", 3, 1, 4, "invalid character 'x' after top-level value"),
+		Entry("single quotes", `[{'say':'x'}]`, 1, 3, 2, `invalid character '\'' looking for beginning of object key string`),
+		Entry("a line break in a text", "[{\"say\":\"a\nb\"}]", 1, 11, 10, `invalid character '\n' in string literal`),
+		Entry("a comment", "[] // none", 1, 4, 3, "invalid character '/' after top-level value"),
+	)
+
+	It("has its place counted in lines and bytes also where it is JSON", func() {
+		_, err := script.Parse([]byte("[\n  {\"say\": \"é\"},\r\n  {\"say\": \"é\", \"sya\": 1}\n]"))
+		Expect(*refusal(err)).To(Equal(script.Error{Reason: "step 2 must have exactly one key, has 2", Offset: 22, Line: 3, Column: 3}))
+		_, err = script.Parse([]byte("[{\n\"write\": {\"path\": \"é\", \"text\": \"\"}}]"))
+		Expect(*refusal(err)).To(Equal(script.Error{Reason: `step 1 (write): unknown key "text", did you mean "path"?`, Offset: 27, Line: 2, Column: 25}))
+	})
+
+	It("is refused at once if it is longer than the limit", func() {
+		_, err := script.Parse([]byte(`[{"say":"` + strings.Repeat("x", 10<<20) + `"}]`))
+		Expect(*refusal(err)).To(Equal(script.Error{Reason: "it is 10485772 bytes long; the limit is 4194304", Line: 1, Column: 1}))
+		frame := len(script.New(script.Say("")).String())
+		longest := script.New(script.Say(strings.Repeat("x", script.MaxSize-frame)))
+		Expect(parse(longest.String())).To(Equal(longest))
+	})
+
+	It("is refused in good time whatever its size", func(ctx SpecContext) {
+		var wide strings.Builder
+		wide.WriteString(`{"steps":[]`)
+		for i := 0; wide.Len() < script.MaxSize-20; i++ {
+			fmt.Fprintf(&wide, `,"%d":0`, i)
+		}
+		wide.WriteString("}")
+		_, err := script.Parse([]byte(wide.String()))
+		Expect(err).To(MatchError(`unknown key "0", did you mean "steps"?`))
+		_, err = script.Parse([]byte(`{"` + strings.Repeat("k", script.MaxSize-10) + `":0}`))
+		Expect(err).To(MatchError(`unknown key "` + strings.Repeat("k", 40) + `…", did you mean "stepDelayMs"?`))
+		Expect(ctx.Err()).NotTo(HaveOccurred())
+	}, SpecTimeout(10*time.Second))
+
+	It("may have branches as deep as JSON can be, and no deeper", func() {
+		nested := func(depth int) string {
+			return strings.Repeat(`[{"approval":{"title":"t","allow":`, depth) + `[{"sya":"x"}]` + strings.Repeat("}}]", depth)
+		}
+		_, err := script.Parse([]byte(nested(500)))
+		Expect(err).To(MatchError(strings.Repeat("step 1 (approval): allow: ", 500) + `step 1: unknown key "sya", did you mean "say"?`))
+		fine := strings.ReplaceAll(nested(500), "sya", "say")
+		Expect(parse(fine).String()).To(Equal(`{"steps":` + fine + `}`))
+		_, err = script.Parse([]byte(nested(5000)))
+		Expect(refusal(err).Syntax).To(BeTrue())
+		Expect(err).To(MatchError(ContainSubstring("exceeded max depth")))
+	})
+})
