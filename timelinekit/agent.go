@@ -97,13 +97,15 @@ func (a *agent) take(e event.Event) (wrong []string) {
 
 	switch p := e.Payload.(type) {
 	case event.TurnStarted:
-		if a.turn == nil || a.turn.started {
+		switch {
+		case a.turn == nil || a.turn.started:
 			return drop("nobody sent it")
-		}
-		if a.turn.id != "" && a.turn.id != e.TurnID {
+		case e.TurnID == "":
+			return drop("it has no turn id")
+		case a.turn.id != "" && a.turn.id != e.TurnID:
 			return drop("SendTurn returned " + a.turn.id)
 		}
-		a.turn.id, a.turn.started = e.TurnID, true
+		a.turn.start(e.TurnID)
 		a.fold.Item(e)
 		a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: a.turn.prompt})
 		a.status = timeline.AgentRunning
@@ -128,6 +130,9 @@ func (a *agent) take(e event.Event) (wrong []string) {
 			a.turn.run.Status = a.status
 		}
 	case event.RuntimeError:
+		if a.status == timeline.AgentClosed {
+			return drop("the agent is closed")
+		}
 		if e.TurnID != "" && !current {
 			return stray()
 		}
@@ -147,9 +152,9 @@ func (a *agent) take(e event.Event) (wrong []string) {
 		}
 		a.open(e, &Request{Type: "question", Questions: p.Questions, Blocking: p.ResponseMode != "message"})
 	case event.RequestResolved:
-		a.resolve(e.RequestID, p.Decision, "answered")
+		a.resolve(e.RequestID, p.Decision)
 	case event.UserInputResolved:
-		a.resolve(e.RequestID, "", "answered")
+		a.resolve(e.RequestID, "")
 	default:
 		if e.TurnID == "" && t != nil {
 			e.TurnID, current = t.id, true
@@ -160,7 +165,7 @@ func (a *agent) take(e event.Event) (wrong []string) {
 			}
 			return nil
 		}
-		a.add(e)
+		return a.add(e)
 	}
 	return wrong
 }
@@ -172,11 +177,21 @@ func isItem(e event.Event) bool {
 }
 
 // add folds an event into the timeline. The host writes user messages itself.
-func (a *agent) add(e event.Event) {
+func (a *agent) add(e event.Event) (wrong []string) {
 	item, itemID, ok := a.fold.Item(e)
-	if _, echo := item.(timeline.UserMessage); ok && !echo {
-		a.append(e.Time, e.TurnID, itemID, item)
+	if !ok {
+		return nil
 	}
+	switch it := item.(type) {
+	case timeline.UserMessage:
+		return nil // the provider's echo
+	case timeline.ToolCall:
+		if turn, ok := a.log.TurnOfCall(it.CallID); ok && turn != e.TurnID {
+			wrong = append(wrong, fmt.Sprintf("tool call %s of turn %s has the id of one in turn %s, and took its place; ids must not repeat within an agent", it.CallID, e.TurnID, turn))
+		}
+	}
+	a.append(e.Time, e.TurnID, itemID, item)
+	return wrong
 }
 
 // end settles the running turn.

@@ -37,14 +37,15 @@ type Host struct {
 	end context.CancelFunc
 
 	mu         sync.RWMutex
+	closing    bool        // takes no new providers, agents and turns
 	providers  []*provider // the first one is the default
 	agents     map[string]*agent
 	order      []*agent
+	made       int // agents so far
 	watchers   []*func(string, timeline.AgentStatus)
 	violations []string
-	numbered   int    // the agents that the host named
 	workspaces string // the folder of all workspaces
-	made       bool   // it exists
+	used       bool   // it exists
 }
 
 // provider is a registered one.
@@ -77,6 +78,7 @@ func NewHost(t T, opts ...Option) *Host {
 	h := &Host{t: t, agents: map[string]*agent{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	h.workspaces = filepath.Join(os.TempDir(), fmt.Sprintf("understudy-%d-%s", os.Getpid(), rand.Text()))
+	t.Cleanup(h.close)
 	for _, o := range opts {
 		if err := o(h); err != nil {
 			t.Fatalf("%v", err)
@@ -97,7 +99,6 @@ func NewHost(t T, opts ...Option) *Host {
 		}
 		p.own = in
 	}
-	t.Cleanup(h.close)
 	return h
 }
 
@@ -118,14 +119,22 @@ func (h *Host) register(id string, p fakeagent.Provider) (*provider, error) {
 	if id == "" || p == nil {
 		return nil, errors.New("timelinekit: Register needs an id and a provider")
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.listed(id) != nil {
-		return nil, fmt.Errorf("timelinekit: there is a provider %q already; remove it first, or use another id", id)
-	}
 	r := &provider{Provider: p, id: id, listed: true}
+	h.mu.Lock()
+	var err error
+	switch {
+	case h.closing:
+		err = errHostClosed
+	case h.listed(id) != nil:
+		err = fmt.Errorf("timelinekit: there is a provider %q already; remove it first, or use another id", id)
+	default:
+		h.providers = append(h.providers, r)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	r.unsubscribe = p.Subscribe(func(e event.Event) { h.on(r, e) })
-	h.providers = append(h.providers, r)
 	return r, nil
 }
 
@@ -176,7 +185,8 @@ func AgentID(id string) RunOption { return func(c *agentConfig) { c.id = id } }
 // Provider runs the agent on the registered provider of that id, instead of the default.
 func Provider(id string) RunOption { return func(c *agentConfig) { c.provider = id } }
 
-// CreateAgent makes an agent without a turn and returns its id.
+// CreateAgent makes an agent without a turn and returns its id. A provider that does not start its session is an error, and then
+// there is no agent.
 func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID string, err error) {
 	var c agentConfig
 	for _, o := range opts {
@@ -186,59 +196,87 @@ func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID stri
 	if err != nil {
 		return "", err
 	}
-	h.setStatus(a, timeline.AgentInitializing)
-	call, done := h.calling(ctx)
-	defer done()
-	if err := a.provider.StartSession(call, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd}); err != nil {
-		h.setStatus(a, timeline.AgentClosed)
+	h.tell(a, timeline.AgentInitializing)
+	err = h.call(ctx, a.provider, 0, func(ctx context.Context) error {
+		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd})
+	})
+	if err != nil {
+		h.forget(a)
 		return "", fmt.Errorf("timelinekit: agent %s could not start: %w", a.id, err)
 	}
-	h.setStatus(a, timeline.AgentIdle)
+	a.mu.Lock()
+	ready := a.status == timeline.AgentInitializing // an event may have said more already
+	if ready {
+		a.status = timeline.AgentIdle
+	}
+	a.mu.Unlock()
+	if ready {
+		h.tell(a, timeline.AgentIdle)
+	}
 	return a.id, nil
 }
 
 func (h *Host) newAgent(c agentConfig) (*agent, error) {
 	if c.cwd != "" {
 		var err error
-		if c.cwd, err = filepath.Abs(c.cwd); err == nil {
-			var info os.FileInfo
-			if info, err = os.Stat(c.cwd); err == nil && !info.IsDir() {
-				err = errors.New("it is a file")
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("timelinekit: cwd %q cannot be used (%w); create the folder first", c.cwd, err)
+		if c.cwd, err = folder(c.cwd); err != nil {
+			return nil, err
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ctx.Err() != nil {
+	if h.closing {
 		return nil, errHostClosed
 	}
 	p := h.listed(c.provider)
 	if p == nil {
 		return nil, fmt.Errorf("timelinekit: no provider %q; register it first", c.provider)
 	}
+	h.made++
+	name := "agent-" + strconv.Itoa(h.made)
 	if c.id == "" {
-		for c.id == "" || h.agents[c.id] != nil {
-			h.numbered++
-			c.id = "agent-" + strconv.Itoa(h.numbered)
-		}
-	} else if h.agents[c.id] != nil {
+		c.id = name
+	}
+	if h.agents[c.id] != nil {
 		return nil, fmt.Errorf("timelinekit: there is an agent %q already; use another id", c.id)
 	}
 	if c.cwd == "" {
-		c.cwd = filepath.Join(h.workspaces, filepath.Base(c.id))
-		if p.own == nil {
+		c.cwd = filepath.Join(h.workspaces, name)
+		if p.own == nil { // only our own provider asks before it uses it
 			if err := h.makeWorkspaceLocked(c.cwd); err != nil {
 				return nil, err
 			}
 		}
 	}
-	a := &agent{id: c.id, cwd: c.cwd, provider: p, log: timeline.NewLog("epoch-" + strconv.Itoa(len(h.order)+1))}
+	a := &agent{id: c.id, cwd: c.cwd, provider: p, status: timeline.AgentInitializing, log: timeline.NewLog("epoch-" + strconv.Itoa(h.made))}
 	h.agents[a.id] = a
 	h.order = append(h.order, a)
 	return a, nil
+}
+
+// folder is an existing folder as an absolute path.
+func folder(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(abs); err == nil && !info.IsDir() {
+			err = errors.New("it is a file")
+		} else if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("timelinekit: cwd %q cannot be used (%w); create the folder first", dir, err)
+	}
+	return abs, nil
+}
+
+func (h *Host) forget(a *agent) {
+	h.mu.Lock()
+	delete(h.agents, a.id)
+	h.order = slices.DeleteFunc(slices.Clone(h.order), func(b *agent) bool { return b == a })
+	h.mu.Unlock()
+	h.tell(a, timeline.AgentClosed)
 }
 
 var errHostClosed = errors.New("timelinekit: the host is closed, as its test is over")
@@ -269,15 +307,32 @@ func (h *Host) makeWorkspaceLocked(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("timelinekit: workspace: %w", err)
 	}
-	h.made = true
+	h.used = true
 	return nil
 }
 
-// calling is the context for a short call into a provider: the host's own, which also ends with the caller's.
-func (h *Host) calling(ctx context.Context) (context.Context, context.CancelFunc) {
-	call, cancel := context.WithCancel(h.ctx)
-	stop := context.AfterFunc(ctx, cancel)
-	return call, func() { stop(); cancel() }
+// call makes a short call into a provider. It has the host's own context, which also ends with the caller's and after the limit, if there
+// is one. Since a foreign provider may not look at its context, it is not waited for longer than that.
+func (h *Host) call(ctx context.Context, p *provider, limit time.Duration, do func(context.Context) error) error {
+	if p.own != nil {
+		return do(h.ctx) // never waits
+	}
+	own, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	wait, stop := patience(ctx)
+	if limit > 0 {
+		wait, stop = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not return within %v", limit))
+	}
+	defer stop()
+	returned := make(chan error, 1)
+	go func() { returned <- do(own) }()
+	select {
+	case err := <-returned:
+		return err
+	case <-wait.Done():
+		return fmt.Errorf("provider %s: %w", p.id, context.Cause(wait))
+	}
 }
 
 // agent is the agent of that id.
@@ -287,11 +342,14 @@ func (h *Host) agent(id string) (*agent, error) {
 	if a := h.agents[id]; a != nil {
 		return a, nil
 	}
-	var known []string
+	known := []string{}
 	for _, a := range h.order[:min(len(h.order), 10)] {
 		known = append(known, a.id)
 	}
-	return nil, fmt.Errorf("timelinekit: no agent %q; this host has: %s", id, cmpOr(strings.Join(known, ", "), "none"))
+	if len(known) == 0 {
+		known = append(known, "none")
+	}
+	return nil, fmt.Errorf("timelinekit: no agent %q; this host has: %s", id, strings.Join(known, ", "))
 }
 
 // mustAgent is for methods that may fail the test.
@@ -316,13 +374,6 @@ func (h *Host) WatchStatus(fn func(agentID string, s timeline.AgentStatus)) (rem
 		defer h.mu.Unlock()
 		h.watchers = slices.DeleteFunc(slices.Clone(h.watchers), func(q *func(string, timeline.AgentStatus)) bool { return q == p })
 	}
-}
-
-func (h *Host) setStatus(a *agent, s timeline.AgentStatus) {
-	a.mu.Lock()
-	a.status = s
-	a.mu.Unlock()
-	h.tell(a, s)
 }
 
 func (h *Host) tell(a *agent, s timeline.AgentStatus) {
@@ -378,10 +429,12 @@ func (h *Host) Violations() []string {
 // close ends everything, in the test's cleanup.
 func (h *Host) close() {
 	h.t.Helper()
-	h.mu.RLock()
+	h.mu.Lock()
+	h.closing = true
 	providers, agents := h.providers, h.order
-	h.mu.RUnlock()
-	deadline := time.After(closeLimit)
+	h.mu.Unlock()
+	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
 	for _, p := range providers {
 		if p.own == nil {
 			continue
@@ -393,21 +446,21 @@ func (h *Host) close() {
 		}()
 		select {
 		case <-closed:
-		case <-deadline:
+		case <-limit.Done():
 			h.violate("provider %s has not ended within %v:\n%s", p.id, closeLimit, p.own.Dump())
 		}
 	}
 	for _, a := range agents {
-		h.stop(a, deadline)
+		h.stop(limit, a)
 	}
 	h.end()
 	for _, p := range providers {
 		p.unsubscribe()
 	}
 	h.mu.Lock()
-	made := h.made
+	used := h.used
 	h.mu.Unlock()
-	if made {
+	if used {
 		if err := os.RemoveAll(h.workspaces); err != nil {
 			h.violate("the workspaces could not be removed: %v", err)
 		}
@@ -418,14 +471,20 @@ func (h *Host) close() {
 }
 
 // stop ends an agent whose provider is not the host's own.
-func (h *Host) stop(a *agent, deadline <-chan time.Time) {
+func (h *Host) stop(limit context.Context, a *agent) {
 	a.mu.Lock()
 	t, open := a.turn, a.status != timeline.AgentClosed
 	a.mu.Unlock()
 	if a.provider.own != nil || !open {
 		return
 	}
-	if err := a.provider.StopSession(h.ctx, a.id); err != nil && !errors.Is(err, fakeagent.ErrNoSession) {
+	if p, ok := a.provider.Provider.(interface{ HeldAt(threadID string) string }); ok && t != nil {
+		if gate := p.HeldAt(a.id); gate != "" {
+			h.violate("a turn of agent %s is still held at gate %q; call Release on it, or interrupt the turn", a.id, gate)
+		}
+	}
+	err := h.call(limit, a.provider, 0, func(ctx context.Context) error { return a.provider.StopSession(ctx, a.id) })
+	if err != nil && !errors.Is(err, fakeagent.ErrNoSession) {
 		h.violate("agent %s could not be stopped: %v", a.id, err)
 	}
 	if t == nil {
@@ -433,8 +492,8 @@ func (h *Host) stop(a *agent, deadline <-chan time.Time) {
 	}
 	select {
 	case <-t.done:
-	case <-deadline:
-		h.violate("turn %s of agent %s has not ended within %v of the test's end", t.TurnID, a.id, closeLimit)
+	case <-limit.Done():
+		h.violate("the turn of agent %s has not ended within %v of the test's end", a.id, closeLimit)
 	}
 }
 
@@ -458,8 +517,8 @@ func (h *Host) describe(a *agent) string {
 	tl, status, requests := a.log.Snapshot(), a.status, slices.Clone(a.requests)
 	a.mu.Unlock()
 	s := fmt.Sprintf("agent %s is %s", a.id, status)
-	if th, err := a.provider.ReadThread(h.ctx, a.id); err == nil && th.Doing != "" {
-		s += ", in " + th.Doing
+	if doing := h.doing(a); doing != "" {
+		s += ", in " + doing
 	}
 	s += "\n" + tl.String()
 	for _, r := range requests {
@@ -468,9 +527,18 @@ func (h *Host) describe(a *agent) string {
 	return s
 }
 
-func cmpOr(s, fallback string) string {
-	if s == "" {
-		return fallback
+// doing is the step that the agent is in, if its provider says so soon.
+func (h *Host) doing(a *agent) string {
+	doing := make(chan string, 1) // so that a call that comes back late writes nothing that is being read
+	err := h.call(context.Background(), a.provider, time.Second, func(ctx context.Context) error {
+		th, err := a.provider.ReadThread(ctx, a.id)
+		if err == nil {
+			doing <- th.Doing
+		}
+		return err
+	})
+	if err != nil {
+		return ""
 	}
-	return s
+	return <-doing
 }

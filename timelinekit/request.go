@@ -24,7 +24,9 @@ type Request struct {
 
 	Open     bool
 	Decision string // of an approval that is no longer open
-	Reason   string // why it is no longer open: "answered" or "turn ended"
+	Reason   string // why it is no longer open: "answered", "closed by the agent" or "turn ended"
+
+	answering bool // an answer is on its way to the provider
 }
 
 func (r *Request) String() string {
@@ -57,11 +59,17 @@ func (a *agent) open(e event.Event, r *Request) {
 	a.change()
 }
 
-func (a *agent) resolve(id, decision, reason string) {
-	if r := a.request(id); r != nil && (r.Open || r.Decision == "") {
-		r.close(decision, reason)
-		a.change()
+func (a *agent) resolve(id, decision string) {
+	r := a.request(id)
+	if r == nil || !r.Open {
+		return
 	}
+	reason := "closed by the agent"
+	if r.answering {
+		reason = "answered"
+	}
+	r.close(decision, reason)
+	a.change()
 }
 
 // asked are the requests of the newest turn that asked any, if it is that one. a.mu is locked.
@@ -107,8 +115,8 @@ func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
 	for {
 		a.mu.Lock()
 		for _, r := range a.asked(t.id) {
-			if r.Open {
-				a.mu.Unlock()
+			if r.Open && !r.answering {
+				defer a.mu.Unlock()
 				return *r, nil
 			}
 		}
@@ -150,22 +158,24 @@ func (h *Host) answer(ctx context.Context, agentID, requestID string, tell func(
 		err = fmt.Errorf("timelinekit: %w %q: agent %s never asked it", fakeagent.ErrUnknownRequest, requestID, agentID)
 	case !r.Open:
 		err = fmt.Errorf("timelinekit: %w %q of agent %s: it was closed before (%s)", fakeagent.ErrUnknownRequest, requestID, agentID, r.Reason)
+	case r.answering:
+		err = fmt.Errorf("timelinekit: %w %q of agent %s: it is being answered already", fakeagent.ErrUnknownRequest, requestID, agentID)
 	default:
-		r.close("", "answered")
+		r.answering = true
 	}
 	a.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	call, done := h.calling(ctx)
-	defer done()
-	if err := tell(call, a.provider); err != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if r.Reason == "answered" && r.Decision == "" && a.turn != nil && a.turn.id == r.TurnID {
-			r.Open, r.Reason = true, ""
-		}
+	err = h.call(ctx, a.provider, 0, func(ctx context.Context) error { return tell(ctx, a.provider) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.answering = false; err != nil {
 		return fmt.Errorf("timelinekit: agent %s: %w", agentID, err)
+	}
+	if r.Open { // a provider need not tell
+		r.close("", "answered")
+		a.change()
 	}
 	return nil
 }

@@ -22,10 +22,26 @@ type Turn struct {
 
 	// The rest is guarded by agent.mu until done is closed.
 
-	id      string // as turn.started or SendTurn said, whichever came first
+	id      string        // as turn.started or SendTurn said, whichever came first
+	known   chan struct{} // closed when id is known, or SendTurn failed
 	started bool
 	over    bool
 	run     Run
+}
+
+// name sets the id, unless it is known. agent.mu is locked.
+func (t *Turn) name(id string) {
+	select {
+	case <-t.known:
+	default:
+		t.id = id
+		close(t.known)
+	}
+}
+
+func (t *Turn) start(id string) {
+	t.name(id)
+	t.started = true
 }
 
 // SendTurn starts the next turn of an agent and does not wait for it. It may be called from any goroutine.
@@ -37,11 +53,16 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("timelinekit: turn of agent %s not sent: %w", agentID, err)
 	}
-	t := &Turn{AgentID: agentID, host: h, agent: a, prompt: prompt, done: make(chan struct{})}
+	t := &Turn{AgentID: agentID, host: h, agent: a, prompt: prompt, done: make(chan struct{}), known: make(chan struct{})}
+	h.mu.RLock()
+	closing := h.closing
+	h.mu.RUnlock()
 	a.mu.Lock()
 	switch {
-	case h.ctx.Err() != nil:
+	case closing:
 		err = errHostClosed
+	case a.status == timeline.AgentInitializing:
+		err = fmt.Errorf("timelinekit: agent %s is still starting; wait for CreateAgent", agentID)
 	case a.status == timeline.AgentClosed:
 		err = fmt.Errorf("timelinekit: agent %s is closed: %w", agentID, fakeagent.ErrNoSession)
 	case a.turn != nil:
@@ -53,20 +74,33 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 	if err != nil {
 		return nil, err
 	}
-	id, err := a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: agentID, Text: prompt})
+	ids := make(chan string, 1) // so that a call that comes back late writes nothing that is being read
+	err = h.call(ctx, a.provider, 0, func(context.Context) error {
+		id, err := a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: agentID, Text: prompt})
+		if err == nil {
+			ids <- id
+		}
+		return err
+	})
+	id := ""
+	if err == nil {
+		id = <-ids
+	}
 	a.mu.Lock()
-	if err != nil && a.turn == t {
+	started := t.started
+	if err != nil && !started && a.turn == t {
 		a.turn = nil
 	}
-	if t.id == "" {
-		t.id = id
-	}
+	t.name(id)
 	t.TurnID = t.id
 	a.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil && started:
+		h.violate("agent %s: SendTurn failed (%v), but the turn started", agentID, err)
+		fallthrough
+	case err != nil:
 		return nil, fmt.Errorf("timelinekit: turn not accepted: %w", err)
-	}
-	if t.TurnID != id {
+	case t.TurnID != id:
 		h.violate("agent %s: SendTurn returned %s, but turn.started said %s", agentID, id, t.TurnID)
 	}
 	return t, nil
@@ -199,20 +233,31 @@ func (h *Host) Interrupt(ctx context.Context, agentID string) error {
 }
 
 func (h *Host) interrupt(ctx context.Context, t *Turn) error {
-	t.agent.mu.Lock()
-	id := t.id
-	t.agent.mu.Unlock()
-	call, done := h.calling(ctx)
-	defer done()
-	if err := t.agent.provider.InterruptTurn(call, t.AgentID, id); err != nil {
-		return fmt.Errorf("timelinekit: agent %s: %w", t.AgentID, err)
-	}
 	limit, cancel := context.WithTimeoutCause(ctx, interruptLimit, errNotEnded)
 	defer cancel()
 	select {
+	case <-t.known: // before that the provider would not know what to interrupt
+	case <-limit.Done():
+	}
+	t.agent.mu.Lock()
+	id := t.id
+	t.agent.mu.Unlock()
+	refused := h.call(limit, t.agent.provider, 0, func(ctx context.Context) error {
+		return t.agent.provider.InterruptTurn(ctx, t.AgentID, id)
+	})
+	if refused == nil || errors.Is(refused, fakeagent.ErrNoSession) { // its end is on the way
+		select {
+		case <-t.done:
+		case <-limit.Done():
+		}
+	}
+	select {
 	case <-t.done:
 		return nil
-	case <-limit.Done():
+	default:
+	}
+	if refused != nil {
+		return fmt.Errorf("timelinekit: agent %s: %w", t.AgentID, refused)
 	}
 	err := fmt.Errorf("timelinekit: agent %s was interrupted, but its turn %s goes on: %w", t.AgentID, id, context.Cause(limit))
 	if errors.Is(err, errNotEnded) {
