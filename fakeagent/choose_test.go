@@ -53,7 +53,7 @@ var _ = Describe("Which script a prompt runs", func() {
 				Expect(a.run("hello")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("fake-agent received: hello"))))
 			},
 			Entry("broken JSON", `{"steps":[`, "unexpected end of JSON input (line 1, column 11)"),
-			Entry("two keys in a step", `[{"say":"x","think":"y"}]`, "step 1 must have exactly one key, has 2"),
+			Entry("two keys in a step", `[{"say":"x","think":"y"}]`, `step 1 must have exactly one key, has "say" and "think"`),
 			Entry("a key beside steps", `{"steps":[],"stepDelay":5}`, `unknown key "stepDelay", did you mean "stepDelayMs"?`),
 			Entry("a negative delay", `{"steps":[],"stepDelayMs":-5}`, "stepDelayMs must be a whole number of milliseconds, 0 or more, is -5"),
 			Entry("a detail that the timeline cannot have", `[{"tool":{"name":"Read","detail":{"type":"read","filePath":5}}}]`,
@@ -86,9 +86,9 @@ var _ = Describe("Which script a prompt runs", func() {
 		})
 		It("fails the turn where the file is broken, as a broken prompt does", func() {
 			turns(`{"turns":[{"steps":[{"sey":"x"}]}]}`)
-			Expect(a.run("go")).To(EndFailed(`fake-agent: invalid script: .fake-agent.json: turns: turn 1: step 1: unknown key "sey", did you mean "say"?`))
+			Expect(a.run("go")).To(EndFailed(`fake-agent: invalid script: .fake-agent.json: turn 1: step 1: unknown key "sey", did you mean "say"?`))
 			turns(`{"turns":[]}`)
-			Expect(a.run("go")).To(EndFailed("fake-agent: invalid script: .fake-agent.json: turns must hold one at least"))
+			Expect(a.run("go")).To(EndFailed("fake-agent: invalid script: .fake-agent.json: turns needs at least one turn"))
 		})
 		It("does not follow the file out of the folder", func() {
 			outside := filepath.Join(GinkgoT().TempDir(), "turns.json")

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -240,8 +241,8 @@ func (t *turn) text(s script.SayStep, stream event.Stream, id string) error {
 }
 
 func (t *turn) plan(s script.PlanStep) error {
-	p := make([]event.PlanStep, len(s.Entries))
-	for i, e := range s.Entries {
+	p := slices.Grow([]event.PlanStep(nil), len(s.Entries))
+	for _, e := range s.Entries {
 		status := e.Status
 		switch status {
 		case "":
@@ -249,7 +250,7 @@ func (t *turn) plan(s script.PlanStep) error {
 		case "in_progress":
 			status = string(event.InProgress)
 		}
-		p[i] = event.PlanStep{Step: e.Text, Status: status, Priority: e.Priority}
+		p = append(p, event.PlanStep{Step: e.Text, Status: status, Priority: e.Priority})
 	}
 	t.emit("", event.PlanUpdated{Plan: p})
 	return nil

@@ -193,6 +193,9 @@ func (t *Turn) Await(ctx context.Context) (Run, error) {
 	}
 }
 
+// Done is closed when the turn has ended.
+func (t *Turn) Done() <-chan struct{} { return t.done }
+
 // Gate is the gate of that name for the turn's agent; see [fakeagent.Gate]. It fails the test if the agent's provider has no gates.
 func (t *Turn) Gate(name string) *fakeagent.Gate {
 	t.host.t.Helper()

@@ -10,9 +10,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonerr"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
@@ -281,10 +283,39 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		ThreadID: e.ThreadID, CreatedAt: e.Time, Seq: e.Seq, TurnID: e.TurnID, ItemID: e.ItemID, RequestID: e.RequestID,
 		Payload: e.Payload,
 	}
-	if r, ok := e.Payload.(Raw); ok {
-		w.Payload = r.JSON
+	switch p := e.Payload.(type) { // the contract has empty lists and objects where Go has nil
+	case Raw:
+		if w.Payload = p.JSON; p.JSON == nil {
+			w.Payload = struct{}{}
+		}
+	case PlanUpdated:
+		w.Payload = PlanUpdated{notNil(p.Plan)}
+	case UserInputRequested:
+		p.Questions = notNil(slices.Clone(p.Questions))
+		for i := range p.Questions {
+			p.Questions[i].Options = notNil(p.Questions[i].Options)
+		}
+		w.Payload = p
+	case UserInputResolved:
+		if p.Answers == nil {
+			w.Payload = UserInputResolved{map[string]any{}}
+		}
 	}
 	return timeline.JSON(w)
+}
+
+func notNil[S ~[]E, E any](s S) S {
+	if s == nil {
+		return S{}
+	}
+	return s
+}
+
+func nilIfEmpty[S ~[]E, E any](s S) S {
+	if len(s) == 0 {
+		return nil
+	}
+	return s
 }
 
 // UnmarshalJSON reads one event. A type that it does not know becomes a [Raw]; a known one with a wrong value is an error.
@@ -295,7 +326,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	var payload json.RawMessage
 	w := envelope{Payload: &payload}
 	if err := json.Unmarshal(data, &w); err != nil {
-		return fmt.Errorf("event: %w", err)
+		return fmt.Errorf("event: %w", jsonerr.Plain(err))
 	}
 	if w.Type == "" {
 		return errors.New(`event: no "type"`)
@@ -306,13 +337,32 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if payload[0] != '{' {
 		return fmt.Errorf("event: %s: payload must be an object, is %.60s", w.Type, payload)
 	}
-	out := Event{Seq: w.Seq, Provider: w.Provider, ThreadID: w.ThreadID, TurnID: w.TurnID, ItemID: w.ItemID, RequestID: w.RequestID, Time: w.CreatedAt}
+	if y := w.CreatedAt.UTC().Year(); y < 0 || y > 9999 {
+		return fmt.Errorf("event: %s: createdAt is in the year %d, which JSON has no form for", w.Type, y)
+	}
+	out := Event{Seq: w.Seq, Provider: w.Provider, ThreadID: w.ThreadID, TurnID: w.TurnID, ItemID: w.ItemID, RequestID: w.RequestID, Time: w.CreatedAt.UTC()}
 	if known := payloadTypes[w.Type]; known != nil {
 		p, err := known(payload)
 		if err != nil {
-			return fmt.Errorf("event: %s: %w", w.Type, err)
+			return fmt.Errorf("event: %s: %w", w.Type, jsonerr.Plain(err))
 		}
-		out.Payload = p
+		switch p := p.(type) { // as in an event that nobody encoded
+		case PlanUpdated:
+			out.Payload = PlanUpdated{nilIfEmpty(p.Plan)}
+		case UserInputRequested:
+			for i := range p.Questions {
+				p.Questions[i].Options = nilIfEmpty(p.Questions[i].Options)
+			}
+			p.Questions = nilIfEmpty(p.Questions)
+			out.Payload = p
+		case UserInputResolved:
+			if len(p.Answers) == 0 {
+				p.Answers = nil
+			}
+			out.Payload = p
+		default:
+			out.Payload = p
+		}
 	} else {
 		compact, err := timeline.JSON(payload)
 		if err != nil {

@@ -166,13 +166,13 @@ var _ = Describe("Decoding an event of foreign origin", func() {
 			_, err := decode(in)
 			Expect(err).To(MatchError(SatisfyAll(HavePrefix(where), ContainSubstring(field))))
 		},
-		Entry("in the envelope", `{"type":"turn.started","threadId":1,"payload":{}}`, "event: ", "threadId of type string"),
-		Entry("a seq below 0", `{"type":"turn.started","seq":-1,"payload":{}}`, "event: ", "seq of type"),
+		Entry("in the envelope", `{"type":"turn.started","threadId":1,"payload":{}}`, "event: ", "threadId must be a string, is a number"),
+		Entry("a seq below 0", `{"type":"turn.started","seq":-1,"payload":{}}`, "event: ", "seq must be "),
 		Entry("a time that is none", `{"type":"turn.started","createdAt":"yesterday","payload":{}}`, "event: ", `"yesterday"`),
-		Entry("in a payload", foreign("turn.completed", `{"state":5}`), "event: turn.completed: ", "state of type"),
-		Entry("in an item", foreign("item.started", `{"itemType":"x","title":5}`), "event: item.started: ", "title of type"),
-		Entry("deep in a payload", foreign("turn.plan.updated", `{"plan":[{"step":1}]}`), "event: turn.plan.updated: ", "plan.step of type"),
-		Entry("a count that is a fraction", foreign("thread.token-usage.updated", `{"usage":{"usedTokens":1.5}}`), "event: thread.token-usage.updated: ", "usage.usedTokens of type"),
+		Entry("in a payload", foreign("turn.completed", `{"state":5}`), "event: turn.completed: ", "state must be "),
+		Entry("in an item", foreign("item.started", `{"itemType":"x","title":5}`), "event: item.started: ", "title must be "),
+		Entry("deep in a payload", foreign("turn.plan.updated", `{"plan":[{"step":1}]}`), "event: turn.plan.updated: ", "plan.step must be "),
+		Entry("a count that is a fraction", foreign("thread.token-usage.updated", `{"usage":{"usedTokens":1.5}}`), "event: thread.token-usage.updated: ", "usage.usedTokens must be "),
 	)
 
 	It("leaves the event as it was when it fails", func() {

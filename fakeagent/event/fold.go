@@ -9,14 +9,16 @@ import (
 
 // Fold turns the events of one thread into timeline items. It takes them in order, one at a time. The zero value is ready.
 type Fold struct {
-	texts []text // what came as deltas in this turn
-	shown string // the last error of this turn
+	begun []begun // the messages and tool calls of this turn
+	shown string  // the last error of this turn
 }
 
-type text struct {
-	kind ItemType
+type begun struct {
+	kind ItemType // tool for every tool call
 	id   string
 }
+
+const tool ItemType = ""
 
 // Item is what an event adds to the timeline, if anything, with the id that tells rows of one message from others.
 //
@@ -29,7 +31,7 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 	id := e.ItemID
 	switch p := e.Payload.(type) {
 	case TurnStarted:
-		f.texts, f.shown = f.texts[:0], ""
+		f.begun, f.shown = f.begun[:0], ""
 	case Delta:
 		if id == "" {
 			id = e.TurnID
@@ -44,11 +46,11 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 		}
 	case ItemStarted:
 		if p.isTool() {
-			return call(id, p.Item, timeline.Running), id, true
+			return f.call(e, p.Item, timeline.Running)
 		}
 	case ItemUpdated:
 		if p.isTool() {
-			return call(id, p.Item, timeline.Running), id, true
+			return f.call(e, p.Item, timeline.Running)
 		}
 	case ItemCompleted:
 		return f.completed(e, p.Item)
@@ -63,19 +65,28 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 		}
 		return todo, id, true
 	case RuntimeError:
+		if e.TurnID == "" {
+			return timeline.ErrorItem{Message: p.Message}, "", true
+		}
 		return f.err(p.Message)
 	case TurnCompleted:
-		if p.State == TurnEndFailed {
+		if p.State == TurnEndFailed && (p.ErrorMessage != "" || f.shown == "") {
 			return f.err(p.Ending().Message)
 		}
 	}
 	return nil, "", false
 }
 
-func (f *Fold) came(kind ItemType, id string) {
-	if n := len(f.texts); n == 0 || f.texts[n-1] != (text{kind, id}) {
-		f.texts = append(f.texts, text{kind, id})
+// came says whether it is the first time in this turn.
+func (f *Fold) came(kind ItemType, id string) (first bool) {
+	b := begun{kind, id}
+	if n := len(f.begun); n > 0 && f.begun[n-1] == b { // as the pieces of one message are
+		return false
 	}
+	if first = !slices.Contains(f.begun, b); first {
+		f.begun = append(f.begun, b)
+	}
+	return first
 }
 
 func (f *Fold) err(message string) (timeline.Item, string, bool) {
@@ -88,7 +99,7 @@ func (f *Fold) err(message string) (timeline.Item, string, bool) {
 
 func (f *Fold) completed(e Event, p Item) (timeline.Item, string, bool) {
 	id := e.ItemID
-	fresh := !slices.Contains(f.texts, text{p.ItemType, cmp.Or(id, e.TurnID)})
+	fresh := !slices.Contains(f.begun, begun{p.ItemType, cmp.Or(id, e.TurnID)})
 	switch p.ItemType {
 	case UserMessage:
 		return timeline.UserMessage{Text: p.Detail}, id, true
@@ -101,7 +112,7 @@ func (f *Fold) completed(e Event, p Item) (timeline.Item, string, bool) {
 	case Compaction:
 		return timeline.Compaction{Status: "completed"}, id, true
 	}
-	return call(id, p, timeline.Completed), id, true
+	return f.call(e, p, timeline.Completed)
 }
 
 func (i Item) isTool() bool {
@@ -112,13 +123,19 @@ func (i Item) isTool() bool {
 	return true
 }
 
-func call(id string, p Item, status timeline.Status) timeline.ToolCall {
+// call is a state of a tool call. What a later event leaves out is left to what an earlier one said.
+func (f *Fold) call(e Event, p Item, status timeline.Status) (timeline.Item, string, bool) {
+	id := cmp.Or(e.ItemID, e.TurnID)
 	c := timeline.ToolCall{CallID: id, Name: p.Title, Detail: p.Data, Status: status}
-	if c.Name == "" {
+	first := f.came(tool, id)
+	if c.Name == "" && first {
 		c.Name = string(p.ItemType)
 	}
 	if c.Detail == nil {
-		c.Detail = timeline.PlainText{Text: p.Detail}
+		c.Detail = timeline.Unknown{}
+		if first && p.Detail != "" {
+			c.Detail = timeline.PlainText{Text: p.Detail}
+		}
 	}
 	switch p.Status {
 	case InProgress:
@@ -126,12 +143,9 @@ func call(id string, p Item, status timeline.Status) timeline.ToolCall {
 	case Completed:
 		c.Status = timeline.Completed
 	case Failed, Declined:
-		c.Status, c.Error = timeline.Failed, string(p.Status)
-		if p.Error != "" {
-			c.Error = p.Error
-		}
+		c.Status, c.Error = timeline.Failed, cmp.Or(p.Error, string(p.Status))
 	}
-	return c
+	return c, id, true
 }
 
 // Ending is how the turn ended, in the words of the timeline.

@@ -191,7 +191,46 @@ var _ = Describe("A tool call in events", func() {
 	})
 })
 
+var _ = Describe("A tool call whose later events say less", func() {
+	It("keeps the name and the detail that its first one gave", func() {
+		var f event.Fold
+		var p timeline.Projection
+		for _, payload := range []event.Payload{
+			event.TurnStarted{},
+			event.ItemStarted{Item: event.Item{ItemType: event.CommandExecution, Title: "Bash", Data: timeline.Shell{Command: "ls"}}},
+			event.ItemCompleted{Item: event.Item{ItemType: event.CommandExecution, Status: event.Completed, Detail: "done"}},
+		} {
+			if item, id, ok := f.Item(event.Event{TurnID: "t", ItemID: "c", Payload: payload}); ok {
+				p.Add("t", id, item)
+			}
+		}
+		Expect(p.Snapshot().Items()).To(Equal(timeline.Items{
+			timeline.ToolCall{CallID: "c", Name: "Bash", Detail: timeline.Shell{Command: "ls"}, Status: timeline.Completed}}))
+	})
+	It("has the id of its turn where its events have none, so that calls of different turns stay apart", func() {
+		var f event.Fold
+		item, id, ok := f.Item(event.Event{TurnID: "t", Payload: event.ItemStarted{Item: event.Item{ItemType: event.CommandExecution}}})
+		Expect(ok).To(BeTrue())
+		Expect(id).To(Equal("t"))
+		Expect(item).To(HaveField("CallID", "t"))
+	})
+})
+
 var _ = Describe("An error in events", func() {
+	It("is one item for each fault outside a turn, also where they say the same", func() {
+		var f event.Fold
+		for range 2 {
+			_, _, ok := f.Item(event.Event{Payload: event.RuntimeError{Message: "boom"}})
+			Expect(ok).To(BeTrue())
+		}
+	})
+	It("is one item when the turn then fails without saying why", func() {
+		var f event.Fold
+		_, _, ok := f.Item(event.Event{TurnID: "t", Payload: event.RuntimeError{Message: "boom"}})
+		Expect(ok).To(BeTrue())
+		_, _, ok = f.Item(event.Event{TurnID: "t", Payload: event.TurnCompleted{State: event.TurnEndFailed}})
+		Expect(ok).To(BeFalse())
+	})
 	It("is one item when a fault, an error item and the end of the turn say the same", func() {
 		Expect(folded(
 			live("", event.RuntimeError{Message: "lost"}), live("e", completed(event.ErrorItem, "lost")), live("", failed("lost")),

@@ -65,7 +65,7 @@ func (f File) Pick(r Request, taken map[int]int) (s Script, route int, ok bool) 
 	if len(f.Turns) == 0 {
 		return Script{}, -1, false
 	}
-	return f.Turns[min(r.Turn, len(f.Turns))-1], -1, true
+	return f.Turns[min(max(r.Turn, 1), len(f.Turns))-1], -1, true
 }
 
 func (w When) fits(r Request) bool {
@@ -78,7 +78,7 @@ func (w When) fits(r Request) bool {
 func (f *File) shape(o *object) {
 	var one Script
 	one.shape(o)
-	list(o, &f.Turns, "turns", 0, "the scripts of the agent's turns; the last one repeats", "turn")
+	list(o, &f.Turns, "turns", filled, "the scripts of the agent's turns; the last one repeats", "turn")
 	list(o, &f.Routes, "routes", 0, "scripts for turns that fit, tried before turns", "route")
 	for _, key := range []string{"turns", "routes"} {
 		o.apart(key, "steps")
@@ -89,43 +89,40 @@ func (f *File) shape(o *object) {
 	case o.val.first() == '[' || o.member("steps") != nil:
 		f.Turns = []Script{one}
 	case o.member("turns") == nil && o.member("routes") == nil:
-		o.missing = &Error{Reason: "turns is missing, and so are routes and steps", Offset: o.val.pos}
-	case o.member("turns") != nil && len(f.Turns) == 0:
-		o.fail("turns", "must hold one at least")
+		o.missing = &Error{Reason: "needs turns, routes or steps", Offset: o.val.pos}
 	default:
 		o.missing = nil // steps, which a script must have
 	}
 }
 
 func (r *Route) shape(o *object) {
-	when := &r.When
-	nested(o, &when, "when", "what a turn must be like; all conditions must hold")
+	nested(o, &r.When, false, "when", "what a turn must be like; all conditions must hold")
 	o.number(&r.Times, "times", 0, 1, "how many turns may take this route, any number by default")
 	r.Script.shape(o)
-	r.When = *when
+	if o.mode == parsing && o.val.first() == '[' {
+		o.fail("", "must be an object with when and steps, is %s", o.val.excerpt())
+	}
 }
 
 func (w *When) shape(o *object) {
-	p := &w.Prompt
-	nested(o, &p, "prompt", "a text that the prompt contains, or a regular expression")
+	nested(o, &w.Prompt, false, "prompt", "a text that the prompt contains, or a regular expression")
 	o.number(&w.Turn, "turn", 0, 1, "the agent's Nth turn")
 	o.number(&w.Attempt, "attempt", 0, 1, "the Nth time that the agent got this very prompt")
-	w.Prompt = *p
 }
 
 func (p *Pattern) shape(o *object) {
+	text := o.text(&p.Text, "text", short|filled, "a text that the prompt contains")
 	var expr string
-	o.text(&p.Text, "text", short|filled, "a text that the prompt contains")
-	o.text(&expr, "regexp", 0, "a regular expression in the syntax of Go's package regexp")
+	if o.text(&expr, "regexp", filled, "a regular expression in the syntax of Go's package regexp") {
+		re, err := regexp.Compile(expr)
+		if err != nil {
+			o.fail("regexp", "does not compile: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		}
+		p.Regexp = re
+	} else if o.mode == parsing && !text {
+		o.missing = &Error{Reason: "needs text or regexp", Offset: o.val.pos}
+	}
 	o.apart("text", "regexp")
-	if expr == "" {
-		return
-	}
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		o.fail("regexp", "is none that Go can have: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-	}
-	p.Regexp = re
 }
 
 // FromPrompt is the script that a prompt carries: the body of its one fenced block whose language is fake-agent, else the whole

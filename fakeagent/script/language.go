@@ -117,7 +117,13 @@ func (s *ApprovalStep) shape(o *object) { oneOrMore(o, &s.Approvals, "approval")
 func (s *Approval) shape(o *object) {
 	o.text(&s.Title, "title", must|filled, "what the user is asked to allow")
 	o.text(&s.Type, "type", 0, "the kind of request, command_execution_approval by default")
-	nested(o, &s.Tool, "tool", "the tool call that it is about")
+	call := s.Tool
+	if call == nil {
+		call = &ApprovalTool{}
+	}
+	if nested(o, call, s.Tool != nil, "tool", "the tool call that it is about") {
+		s.Tool = call
+	}
 	o.words(&s.Options, "options", "the decisions on offer, all by default", "accept", "acceptForSession", "decline", "cancel")
 	o.steps(&s.Allow, "allow", 0, "plays when it is accepted")
 	o.steps(&s.Deny, "deny", 0, "plays when it is declined")

@@ -73,6 +73,9 @@ func parseText(text string, walk func(*object)) error {
 // AppendJSON appends the script as JSON, with its fields in the order of the language and without escaping <, > and &. The
 // error of a script that JSON cannot carry is an [*Error]; [Parse] would refuse the same script for the same reason.
 func (s Script) AppendJSON(dst []byte) ([]byte, error) {
+	if depth(s.Steps) > deepest {
+		return dst, &Error{Reason: fmt.Sprintf("steps are nested more than %d deep", deepest)}
+	}
 	o := object{mode: writing, output: &output{}}
 	s.shape(&o)
 	if o.err == nil {
@@ -109,6 +112,19 @@ func (s Script) String() string {
 		return "invalid script: " + err.Error()
 	}
 	return string(b)
+}
+
+// depth is how many lists of steps stand inside each other.
+func depth(steps []Step) int {
+	inner := 0
+	for _, s := range steps {
+		if a, ok := s.(ApprovalStep); ok {
+			for _, one := range a.Approvals {
+				inner = max(inner, depth(one.Allow), depth(one.Deny))
+			}
+		}
+	}
+	return inner + 1
 }
 
 func either(options []string) string {

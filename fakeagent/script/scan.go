@@ -14,8 +14,9 @@ import (
 
 // document is what is being parsed.
 type document struct {
-	text string
-	free []*object // walks that are over, to be used again
+	text  string
+	free  []*object // walks that are over, to be used again
+	depth int       // of steps inside steps
 }
 
 // value is a JSON value in its document.
@@ -39,11 +40,14 @@ func open(text string) (value, *Error) {
 	if err := tooLong(len(text)); err != nil {
 		return value{}, err
 	}
+	if strings.HasPrefix(text, "\ufeff") {
+		return value{}, &Error{Reason: "it begins with a byte order mark; save it as UTF-8 without one", Syntax: true}
+	}
 	if raw := []byte(text); !json.Valid(raw) {
 		var x json.RawMessage
 		err := json.Unmarshal(raw, &x)
 		e := &Error{Reason: err.Error(), Offset: len(text), Syntax: true}
-		if se, ok := err.(*json.SyntaxError); ok {
+		if se, ok := err.(*json.SyntaxError); ok && se.Error() != "unexpected end of JSON input" {
 			e.Offset = max(0, int(se.Offset)-1)
 		}
 		return value{}, e

@@ -14,7 +14,7 @@ type Script struct {
 // New is a script of these steps.
 func New(steps ...Step) Script { return Script{Steps: steps} }
 
-// Step is one step of a script: one of the struct types of this package whose name ends in Step.
+// Step is one step of a script: a value, not a pointer, of one of the struct types of this package whose name ends in Step.
 type Step interface {
 	Key() string // the step's key in JSON
 	// shaped is a pointer to a copy, for the walk over the JSON form.
@@ -195,18 +195,3 @@ func (s PlanStep) shaped() shaper     { return &s }
 func (s ToolStep) shaped() shaper     { return &s }
 func (s ApprovalStep) shaped() shaper { return &s }
 func (s UsageStep) shaped() shaper    { return &s }
-
-// Walk calls fn with every step, the steps of branches included, in the order in which they stand.
-func (s Script) Walk(fn func(Step)) { walk(s.Steps, fn) }
-
-func walk(steps []Step, fn func(Step)) {
-	for _, st := range steps {
-		fn(st)
-		if a, ok := st.(ApprovalStep); ok {
-			for _, one := range a.Approvals {
-				walk(one.Allow, fn)
-				walk(one.Deny, fn)
-			}
-		}
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func (o *object) fail(key, format string, args ...any) {
 	if o.mode == describing || o.err != nil {
 		return
 	}
-	o.err = &Error{Reason: key + " " + fmt.Sprintf(format, args...), Offset: o.val.pos}
+	o.err = &Error{Reason: strings.TrimSpace(key + " " + fmt.Sprintf(format, args...)), Offset: o.val.pos}
 	if m := o.member(key); m != nil {
 		o.err.Offset = m.pos
 	}
@@ -133,9 +134,11 @@ func (o *object) finish(walk func(*object)) *Error {
 		return o.err
 	}
 	if o.alone {
-		want := "an object"
-		if o.short != "" {
-			want = o.short + ", or an object"
+		want := o.short + ", or an object"
+		if o.short == "" {
+			known := object{mode: describing, description: &description{}}
+			walk(&known)
+			want = strings.TrimSuffix("an object with "+strings.Join(known.required, " and "), " with ")
 		}
 		return &Error{Reason: "must be " + want + ", is " + o.val.excerpt(), Offset: o.val.pos}
 	}
@@ -210,29 +213,32 @@ const (
 	isAny    = `"-0123456789tfn[{`
 )
 
-func (o *object) text(dst *string, key string, f flags, doc string) {
+// text says whether there is one.
+func (o *object) text(dst *string, key string, f flags, doc string) (there bool) {
 	switch o.mode {
 	case parsing:
 		v, ok := o.take(key, f, "a string", isString)
 		if !ok {
-			return
+			return false
 		}
 		*dst = v.string()
 	case writing:
+		if *dst == "" && f&must == 0 {
+			return false
+		}
 		if !utf8.ValidString(*dst) {
 			o.fail(key, "is not valid UTF-8, which JSON could not carry: %.40q", *dst)
-			return
+			return false
 		}
-		if *dst != "" || f&must != 0 {
-			o.put(key, f, encoded(*dst))
-		}
+		o.put(key, f, encoded(*dst))
 	case describing:
 		o.add(key, f, doc, schema{"type": "string"}.with(f&filled != 0, "minLength", 1))
-		return
+		return false
 	}
 	if f&filled != 0 && *dst == "" {
 		o.fail(key, "must not be empty")
 	}
+	return true
 }
 
 func (o *object) number(dst *int, key string, f flags, least int, doc string) {
@@ -339,13 +345,7 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 func (o *object) choice(dst *string, key, doc string, options ...string) {
 	if o.mode == describing {
 		o.add(key, 0, doc, schema{"enum": slices.Clone(options)})
-		return
-	}
-	o.text(dst, key, 0, "")
-	if o.mode == parsing && o.member(key) == nil || o.mode == writing && *dst == "" {
-		return
-	}
-	if !slices.Contains(options, *dst) {
+	} else if o.text(dst, key, 0, "") && !slices.Contains(options, *dst) {
 		o.fail(key, "must be %s, is %q", either(options), excerpt(*dst))
 	}
 }
@@ -389,15 +389,17 @@ func (o *object) apart(a, b string) {
 	}
 }
 
-// array is a field that holds a list; one reads or writes an element.
-func array[S any](o *object, dst *[]S, key string, f flags, doc, name string, items func() schema, read func(value, *S) *Error, print func(*S) ([]byte, *Error)) {
-	in := func(i int, e *Error) {
-		e.Reason = name + " " + strconv.Itoa(i+1) + e.Reason
-		if key != "steps" && f&short == 0 {
-			e.Reason = key + ": " + e.Reason
-		}
-		o.err = e
-	}
+// element is what an array holds.
+type element[S any] struct {
+	name   string // in errors, before its number
+	schema func() schema
+	read   func(value, *S) *Error
+	write  func(*S) ([]byte, *Error)
+}
+
+// array is a field that holds a list. With filled it holds one element at least.
+func array[S any](o *object, dst *[]S, key string, f flags, doc string, e element[S]) {
+	in := func(i int, err *Error) { o.err = err.behind(e.name + " " + strconv.Itoa(i+1)) }
 	switch o.mode {
 	case parsing:
 		v, ok := o.take(key, f, "an array", isArray)
@@ -408,8 +410,8 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc, name string, it
 			*dst = make([]S, n)
 		}
 		i := 0
-		for e := range v.elements {
-			if err := read(e, &(*dst)[i]); err != nil {
+		for item := range v.elements {
+			if err := e.read(item, &(*dst)[i]); err != nil {
 				in(i, err)
 				return
 			}
@@ -421,7 +423,7 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc, name string, it
 		}
 		raw := []byte{'['}
 		for i := range *dst {
-			b, err := print(&(*dst)[i])
+			b, err := e.write(&(*dst)[i])
 			if err != nil {
 				in(i, err)
 				return
@@ -433,27 +435,55 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc, name string, it
 		}
 		o.put(key, f, append(raw, ']'))
 	case describing:
-		o.add(key, f, doc, schema{"type": "array", "items": items()})
+		o.add(key, f, doc, schema{"type": "array", "items": e.schema()}.with(f&filled != 0, "minItems", 1))
+		return
+	}
+	if f&filled != 0 && len(*dst) == 0 {
+		o.fail(key, "needs at least one %s", e.name)
 	}
 }
 
+// deepest is how many branches may stand inside each other. Nobody needs as many, and each costs another look at what is inside.
+const deepest = 20
+
 func (o *object) steps(dst *[]Step, key string, f flags, doc string) {
-	array(o, dst, key, f, doc, "step", anyStep, readStep, func(s *Step) ([]byte, *Error) { return writeStep(*s) })
+	if o.mode == parsing {
+		if o.val.depth++; o.val.depth > deepest {
+			o.fail("", "steps are nested more than %d deep", deepest)
+		}
+		defer func() { o.val.depth-- }()
+	}
+	name := "step"
+	if key != "steps" {
+		name = key + " step"
+	}
+	array(o, dst, key, f, doc, element[Step]{name, anyStep, readStep, writeStep})
 }
 
 func anyStep() schema { return schema{"$ref": "#/$defs/step"} }
+
+// shaped is an element that has a shape.
+func shapedElement[S any, P interface {
+	*S
+	shaper
+}](name string) element[S] {
+	return element[S]{
+		name:   name,
+		schema: func() schema { return describe(P(new(S)).shape) },
+		read:   func(v value, s *S) *Error { return parse(v, P(s).shape).behind(": ") },
+		write: func(s *S) ([]byte, *Error) {
+			b, err := write(P(s).shape)
+			return b, err.behind(": ")
+		},
+	}
+}
 
 // list is an array of shaped objects.
 func list[S any, P interface {
 	*S
 	shaper
 }](o *object, dst *[]S, key string, f flags, doc, name string) {
-	array(o, dst, key, f, doc, name, func() schema { return describe(P(new(S)).shape) }, func(v value, s *S) *Error {
-		return parse(v, P(s).shape).behind(": ")
-	}, func(s *S) ([]byte, *Error) {
-		b, err := write(P(s).shape)
-		return b, err.behind(": ")
-	})
+	array(o, dst, key, f, doc, shapedElement[S, P](name))
 }
 
 // oneOrMore is a value that is one shaped object or an array of them.
@@ -472,34 +502,32 @@ func oneOrMore[S any, P interface {
 		one := describe(P(new(S)).shape)
 		o.whole = schema{"oneOf": []schema{one, {"type": "array", "items": one, "minItems": 1}}}
 	default:
-		list[S, P](o, dst, "", must|short, "", name)
-		if o.err == nil && len(*dst) == 0 && !o.alone {
-			o.fail("it", "must hold one at least")
-		}
+		list[S, P](o, dst, "", must|short|filled, "", name)
 	}
 }
 
-// nested is a shaped object of its own.
+// nested is a shaped object of its own, which is written if it is set. It says whether it was read.
 func nested[S any, P interface {
 	*S
 	shaper
-}](o *object, dst **S, key, doc string) {
+}](o *object, dst *S, set bool, key, doc string) (found bool) {
 	switch o.mode {
 	case parsing:
-		if v, ok := o.take(key, 0, "an object", isAny); ok {
-			*dst = new(S)
-			o.err = parse(v, P(*dst).shape).behind(key + ": ")
+		v, ok := o.take(key, 0, "an object", isAny)
+		if ok {
+			o.err = parse(v, P(dst).shape).behind(key + ": ")
 		}
+		return ok
 	case writing:
-		if *dst == nil || o.err != nil {
-			return
+		if set && o.err == nil {
+			b, err := write(P(dst).shape)
+			o.err = err.behind(key + ": ")
+			o.put(key, 0, b)
 		}
-		b, err := write(P(*dst).shape)
-		o.err = err.behind(key + ": ")
-		o.put(key, 0, b)
 	case describing:
 		o.add(key, 0, doc, describe(P(new(S)).shape))
 	}
+	return false
 }
 
 func readStep(v value, dst *Step) *Error {
@@ -510,7 +538,7 @@ func readStep(v value, dst *Step) *Error {
 	defer func() { v.free = append(v.free, o) }()
 	keys := o.members
 	if len(keys) != 1 {
-		return &Error{Reason: fmt.Sprintf(" must have exactly one key, has %d", len(keys)), Offset: v.pos}
+		return &Error{Reason: " must have exactly one key, has " + names(keys), Offset: v.pos}
 	}
 	for i := range kinds {
 		if k := &kinds[i]; keys[0].key == k.key {
@@ -526,9 +554,24 @@ func readStep(v value, dst *Step) *Error {
 	return &Error{Reason: ": " + unknownKey(keys[0].key, known), Offset: keys[0].keyPos}
 }
 
-func writeStep(s Step) ([]byte, *Error) {
-	if s == nil {
-		return nil, &Error{Reason: " is nil"}
+func names(keys []member) string {
+	var quoted []string
+	for _, m := range keys[:min(len(keys), 3)] {
+		quoted = append(quoted, strconv.Quote(excerpt(m.key)))
+	}
+	switch {
+	case len(keys) == 0:
+		return "none"
+	case len(keys) > 3:
+		return strings.Join(quoted, ", ") + " and more"
+	}
+	return strings.Join(quoted, " and ")
+}
+
+func writeStep(step *Step) ([]byte, *Error) {
+	s := *step
+	if s == nil || reflect.TypeOf(s).Kind() == reflect.Pointer {
+		return nil, &Error{Reason: fmt.Sprintf(" must be a step, is %T", s)}
 	}
 	b, err := write(s.shaped().shape)
 	if err != nil {

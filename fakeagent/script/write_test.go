@@ -111,27 +111,6 @@ var _ = Describe("A script in Go and in JSON", func() {
 		}
 	})
 
-	It("is walked with the steps of its branches, in the order in which they stand", func() {
-		s := script.New(
-			script.Say("1"),
-			script.Ask(
-				script.Approval{Title: "a", Allow: []script.Step{script.Say("2"), script.Ask(script.Approval{Title: "b", Deny: []script.Step{script.Say("3")}})}, Deny: []script.Step{script.Say("4")}},
-				script.Approval{Title: "c", Allow: []script.Step{script.Say("5")}},
-			),
-			script.Say("6"),
-		)
-		var said string
-		keys := map[string]int{}
-		s.Walk(func(st script.Step) {
-			keys[st.Key()]++
-			if say, ok := st.(script.SayStep); ok {
-				said += say.Text
-			}
-		})
-		Expect(said).To(Equal("123456"))
-		Expect(keys).To(Equal(map[string]int{"say": 6, "approval": 2}))
-	})
-
 	DescribeTable("counts characters as a reader sees them",
 		func(text string, n int) { Expect(script.Characters(text)).To(Equal(n)) },
 		Entry("none", "", 0),

@@ -198,7 +198,7 @@ var _ = Describe("Decoding an item", func() {
 	DescribeTable("names the type and the field of a wrong value:",
 		func(in, typ, field string) {
 			_, err := timeline.DecodeItem([]byte(in))
-			Expect(err).To(MatchError(SatisfyAll(HavePrefix("timeline: "+typ+": "), ContainSubstring(field+" of type"))))
+			Expect(err).To(MatchError(SatisfyAll(HavePrefix("timeline: "+typ+": "), ContainSubstring(field+" must be "))))
 		},
 		Entry("a text that is a number", `{"type":"reasoning","text":1}`, "reasoning", "text"),
 		Entry("a call id that is a number", `{"type":"tool_call","callId":1}`, "tool_call", "callId"),

@@ -7,12 +7,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonerr"
 )
 
 // AppendJSON appends the canonical JSON form of an item or a detail: keys in the order of the contract, no white space, and
 // <, > and & as they are (encoding/json would escape them).
+// A json.RawMessage in it that is no JSON makes the whole of it null.
 func AppendJSON(dst []byte, v json.Marshaler) []byte {
-	b, _ := v.MarshalJSON() // fails only on a json.RawMessage that is no JSON
+	b, err := v.MarshalJSON()
+	if err != nil {
+		b = []byte("null")
+	}
 	return append(dst, b...)
 }
 
@@ -247,7 +253,7 @@ func typeOf(data []byte) (string, error) {
 func decode[T, U any](typ string, data []byte) (u U, err error) {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
-		return u, fmt.Errorf("timeline: %s: %w", typ, err)
+		return u, fmt.Errorf("timeline: %s: %w", typ, jsonerr.Plain(err))
 	}
 	return any(v).(U), nil
 }

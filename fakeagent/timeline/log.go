@@ -35,9 +35,9 @@ func (r *Row) UnmarshalJSON(data []byte) error {
 
 // Log is a timeline under construction: rows are appended, never changed. It is not safe for concurrent use; what it hands out is.
 type Log struct {
-	Projection
 	epoch string
 	rows  []Row
+	shown Projection
 }
 
 // NewLog is an empty log. An epoch names one history: whoever starts a new one for the same agent gives it a new epoch.
@@ -50,7 +50,7 @@ func (l *Log) Append(at time.Time, turnID, itemID string, item Item) Row {
 	}
 	r := Row{Seq: len(l.rows) + 1, Epoch: l.epoch, Time: at, TurnID: turnID, ItemID: itemID, Item: item}
 	l.rows = append(l.rows, r)
-	l.Add(turnID, itemID, item)
+	l.shown.Add(turnID, itemID, item)
 	return r
 }
 
@@ -59,7 +59,7 @@ func (l *Log) Rows() []Row { return l.rows[:len(l.rows):len(l.rows)] }
 
 // Snapshot is the projection of the rows so far.
 func (l *Log) Snapshot() Timeline {
-	t := l.Projection.Snapshot()
+	t := l.shown.Snapshot()
 	t.epoch = l.epoch
 	return t
 }
@@ -75,6 +75,7 @@ func (l *Log) Snapshot() Timeline {
 type Projection struct {
 	slots   []*slot
 	n       int // rows added
+	seen    int // rows that the last snapshot has
 	calls   map[string]*slot
 	plugins map[pluginKey]*slot
 	text    strings.Builder // of the message in slot textOf, which was sent in pieces
@@ -126,7 +127,11 @@ func (p *Projection) Add(turnID, itemID string, item Item) {
 		}
 	}
 	if old != nil {
-		old.head.Store(&state{item: item, itemID: itemID, row: p.n, prev: old.head.Load()})
+		prev := old.head.Load()
+		if prev.row > p.seen {
+			prev = prev.prev // nobody has it, so nobody will miss it
+		}
+		old.head.Store(&state{item: item, itemID: itemID, row: p.n, prev: prev})
 		return
 	}
 	s := &slot{turn: turnID, first: state{item: item, itemID: itemID, row: p.n}}
@@ -216,9 +221,9 @@ func known(d Detail) bool {
 	return true
 }
 
-// TurnOfCall is the turn that a tool call began in.
-func (p *Projection) TurnOfCall(callID string) (turnID string, ok bool) {
-	if s := p.calls[callID]; s != nil {
+// TurnOfCall is the turn that a tool call began in, if there is such a call.
+func (l *Log) TurnOfCall(callID string) (turnID string, ok bool) {
+	if s := l.shown.calls[callID]; s != nil {
 		return s.turn, true
 	}
 	return "", false
@@ -226,5 +231,6 @@ func (p *Projection) TurnOfCall(callID string) (turnID string, ok bool) {
 
 // Snapshot costs the same at any length.
 func (p *Projection) Snapshot() Timeline {
+	p.seen = p.n
 	return Timeline{slots: p.slots[:len(p.slots):len(p.slots)], rows: p.n, turn: p.turn, start: p.start}
 }

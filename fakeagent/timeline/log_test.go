@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -392,5 +393,41 @@ var _ = Describe("The JSON form of a row", func() {
 		var back timeline.Row
 		Expect(json.Unmarshal([]byte(`{"seq":1,"item":{}}`), &back)).To(MatchError(`timeline: item: want an object with a "type"`))
 		Expect(json.Unmarshal([]byte(`{"seq":1}`), &back)).To(MatchError("timeline: item: unexpected end of JSON input"))
+	})
+})
+
+var _ = Describe("Snapshots taken at any time", func() {
+	It("hold what the rows of that time hold, whatever came later", func() {
+		for seed := range uint64(200) {
+			rnd := rand.New(rand.NewPCG(seed, 0))
+			log := timeline.NewLog("e")
+			type taken struct {
+				rows int
+				tl   timeline.Timeline
+			}
+			var all []taken
+			for range 60 {
+				turn := fmt.Sprint("turn-", rnd.IntN(3))
+				switch id := fmt.Sprint(rnd.IntN(4)); rnd.IntN(5) {
+				case 0:
+					log.Append(time.Time{}, turn, "m"+id, timeline.AssistantMessage{Text: fmt.Sprint(rnd.IntN(10)), MessageID: "m" + id})
+				case 1:
+					log.Append(time.Time{}, turn, "r"+id, timeline.Reasoning{Text: fmt.Sprint(rnd.IntN(10))})
+				case 2:
+					log.Append(time.Time{}, turn, id, timeline.ToolCall{CallID: id, Name: fmt.Sprint(rnd.IntN(10)), Status: timeline.Running})
+				case 3:
+					log.Append(time.Time{}, turn, "", timeline.Plugin{ID: id, Version: rnd.IntN(10)})
+				default:
+					all = append(all, taken{len(log.Rows()), log.Snapshot()})
+				}
+			}
+			for _, s := range all {
+				again := timeline.NewLog("e")
+				for _, r := range log.Rows()[:s.rows] {
+					again.Append(r.Time, r.TurnID, r.ItemID, r.Item)
+				}
+				Expect(s.tl.Items()).To(Equal(again.Snapshot().Items()), "seed %d, after %d rows", seed, s.rows)
+			}
+		}
 	})
 })

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("lint", func() {
+	var dir string
+
+	BeforeEach(func() { dir = GinkgoT().TempDir() })
+
+	DescribeTable("says where a file is wrong, and why",
+		func(content, want string) {
+			file := write(filepath.Join(dir, "script.json"), content)
+			Expect(invoke("lint", file)).To(Equal(outcome{Code: 1, Out: file + want + "\n"}))
+		},
+		Entry("an unknown step", "[\n  {\"say\": \"hi\"},\n  {\"wirte\": {}}\n]", `:3:4: step 2: unknown key "wirte", did you mean "write"?`),
+		Entry("an unknown key in a step", `[{"write":{"pth":"a","content":""}}]`, `:1:12: step 1 (write): unknown key "pth", did you mean "path"?`),
+		Entry("a turn of several", "{\"turns\":[[],\n[{\"say\":7}]]}", `:2:9: turn 2: step 1 (say): must be a string, or an object, is 7`),
+		Entry("no JSON", "[\n  {\"say\": }\n]", `:2:11: invalid character '}' looking for beginning of value`),
+		Entry("nothing", "", `:1:1: unexpected end of JSON input`),
+	)
+
+	It("is silent about scripts, turns and routes that are right", func() {
+		Expect(invoke("lint",
+			write(filepath.Join(dir, "script.json"), `{"steps":[{"say":"hi"}],"stepDelayMs":5}`),
+			write(filepath.Join(dir, "bare.json"), `[]`),
+			write(filepath.Join(dir, "turns.json"), `{"turns":[[{"say":"hi"}]]}`),
+			write(filepath.Join(dir, "routes.json"), `{"routes":[{"when":{"prompt":"test"},"steps":[]}]}`),
+		)).To(Equal(outcome{}))
+	})
+
+	It("looks at every file, in order", func() {
+		good := write(filepath.Join(dir, "good.json"), `[]`)
+		bad := write(filepath.Join(dir, "bad.json"), `[{}]`)
+		worse := write(filepath.Join(dir, "worse.json"), `{`)
+		got := invoke("lint", worse, good, bad)
+		Expect(got.Code).To(Equal(1))
+		Expect(got.lines()).To(HaveExactElements(HavePrefix(worse+":1:"), HavePrefix(bad+":1:")))
+	})
+
+	It("begins only if it can read all files", func() {
+		bad := write(filepath.Join(dir, "bad.json"), `[{}]`)
+		missing := filepath.Join(dir, "missing.json")
+		got := invoke("lint", bad, missing)
+		Expect(got.Code).To(Equal(2))
+		Expect(got.Out).To(BeEmpty())
+		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, or a file of turns or routes\n")))
+	})
+})

@@ -1,0 +1,107 @@
+// Command fakeagent plays scripts on the command line, checks them, and prints the schema of their language.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes. Of several turns the highest one counts.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitCanceled = 130
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], console{os.Stdout, os.Stderr, isTerminal(os.Stdout)}))
+}
+
+// console is where a command writes.
+type console struct {
+	out, err io.Writer
+	terminal bool // out is one
+}
+
+// complain prints one line, whatever the message has.
+func (c console) complain(format string, args ...any) {
+	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	fmt.Fprintln(c.err, printable(strings.Join(lines, " ")))
+}
+
+// command is one subcommand, with its flags set. It returns the exit code.
+type command interface {
+	run(ctx context.Context, c console) int
+}
+
+type commands struct {
+	Run    runCommand    `cmd:"" help:"Play each prompt as the next turn of one agent."`
+	Lint   lintCommand   `cmd:"" help:"Check scripts and files of turns or routes."`
+	Schema schemaCommand `cmd:"" help:"Print the JSON Schema of the script language."`
+}
+
+// run is the whole program, apart from the process around it. When ctx ends it interrupts the turn that runs.
+func run(ctx context.Context, args []string, c console) int {
+	helped := false
+	parser, err := kong.New(&commands{},
+		kong.Name("fakeagent"),
+		kong.Description("A coding agent that plays scripts, and costs nothing."),
+		kong.Writers(c.out, c.err),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
+		kong.Exit(func(int) { helped = true }),
+	)
+	if err != nil {
+		c.complain("fakeagent: %v", err)
+		return exitUsage
+	}
+	parsed, err := parser.Parse(args)
+	switch {
+	case helped:
+		return exitOK
+	case err != nil:
+		c.complain("fakeagent: %s", advice(err))
+		return exitUsage
+	}
+	return parsed.Selected().Target.Addr().Interface().(command).run(ctx, c)
+}
+
+// advice is what is wrong with the arguments, and what would be right.
+func advice(err error) string {
+	what := err.Error()
+	parse := (*kong.ParseError)(nil)
+	if !errors.As(err, &parse) {
+		return what
+	}
+	at := parse.Context.Selected()
+	switch {
+	case at == nil && strings.HasPrefix(what, "expected"):
+		what = "no command"
+	case at == nil:
+		what = strings.Replace(what, "unexpected argument", "unknown command", 1)
+	case strings.HasPrefix(what, "expected"):
+		return fmt.Sprintf("%s: no %s; use fakeagent %s", at.Name, at.Positional[0].Name, at.Summary())
+	case strings.HasPrefix(what, "unexpected argument") && len(at.Positional) > 0:
+		return fmt.Sprintf("%s; flags stand before or behind all %ss", what, at.Positional[0].Name)
+	}
+	switch {
+	case strings.Contains(what, "did you mean") || strings.Contains(what, "; "):
+		return what
+	case at != nil:
+		return fmt.Sprintf("%s; see fakeagent %s --help", what, at.Name)
+	}
+	var names []string
+	for _, n := range parse.Context.Model.Children {
+		names = append(names, n.Name)
+	}
+	return fmt.Sprintf("%s; begin with one of %s", what, strings.Join(names, ", "))
+}

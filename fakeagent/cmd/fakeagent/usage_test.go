@@ -1,0 +1,62 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("wrong arguments", func() {
+	const speeds = `use 0 to play without waiting, 1 for real time, 10 for ten times as fast`
+
+	DescribeTable("get one line that says what is wrong and what would be right",
+		func(line string, args ...string) {
+			Expect(invoke(args...)).To(Equal(outcome{Code: 2, Err: "fakeagent: " + line + "\n"}))
+		},
+		Entry("no command", `no command; begin with one of run, lint, schema`),
+		Entry("a command with a slip", `unknown command lnit, did you mean "lint"?`, "lnit", "a.json"),
+		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, lint, schema`, "frobnicate"),
+		Entry("a flag before the command", `unknown flag --json; begin with one of run, lint, schema`, "--json", "run", "hi"),
+		Entry("a flag with a slip", `unknown flag --jsno, did you mean "--json"?`, "run", "--jsno", "hi"),
+		Entry("a flag that resembles none", `unknown flag --frobnicate; see fakeagent run --help`, "run", "--frobnicate", "hi"),
+		Entry("no prompt", `run: no prompt; use fakeagent run <prompt> ... [flags]`, "run", "--json"),
+		Entry("a flag amid prompts", `unexpected argument b; flags stand before or behind all prompts`, "run", "a", "--json", "b"),
+		Entry("a cwd that is not there", `--cwd: there is no folder "nowhere"; create it first`, "run", "--cwd", "nowhere", "hi"),
+		Entry("a cwd that is a file", `--cwd: there is no folder "main.go"; create it first`, "run", "--cwd", "main.go", "hi"),
+		Entry("a cwd that was forgotten", `--cwd: the value is missing; see fakeagent run --help`, "run", "hi", "--cwd"),
+		Entry("a negative speed", `--speed: "-1" is no speed; `+speeds, "run", "--speed", "-1", "hi"),
+		Entry("a negative speed with =", `--speed: "-1" is no speed; `+speeds, "run", "--speed=-1", "hi"),
+		Entry("a speed that is no number", `--speed: "fast" is no speed; `+speeds, "run", "--speed", "fast", "hi"),
+		Entry("a speed that no number is", `--speed: "NaN" is no speed; `+speeds, "run", "--speed", "NaN", "hi"),
+		Entry("a speed without end", `--speed: "inf" is no speed; `+speeds, "run", "--speed", "inf", "hi"),
+		Entry("no file", `lint: no file; use fakeagent lint <file> ...`, "lint"),
+		Entry("an argument too many", `unexpected argument json; see fakeagent schema --help`, "schema", "json"),
+		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, lint, schema`, "\x1b[31m\nx"),
+	)
+
+	It("do nothing else", func() {
+		cwd := GinkgoT().TempDir()
+		got := invoke("run", "--cwd", cwd, `[{"write":{"path":"proof","content":""}}]`, "--frobnicate")
+		Expect(got.Code).To(Equal(2))
+		Expect(filepath.Join(cwd, "proof")).NotTo(BeAnExistingFile())
+	})
+})
+
+var _ = DescribeTable("--help is short and fits 80 columns",
+	func(about string, args ...string) {
+		GinkgoT().Setenv("COLUMNS", "200")
+		got := invoke(append(args, "--help")...)
+		Expect(got).To(succeed())
+		Expect(got.Out).To(HavePrefix("Usage: fakeagent " + strings.Join(append(args, "<"), " ")))
+		Expect(got.Out).To(ContainSubstring(about))
+		Expect(len(got.lines())).To(BeNumerically("<", 24))
+		for _, line := range got.lines() {
+			Expect(len(line)).To(BeNumerically("<=", 80), line)
+		}
+	},
+	Entry("for all commands", "Print the JSON Schema of the script language."),
+	Entry("for run", "--allow-shell", "run"),
+	Entry("for lint", "file:line:column", "lint"),
+)
