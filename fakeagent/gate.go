@@ -56,7 +56,7 @@ func (g *Gate) Close() {
 // AwaitHeld returns as soon as the agent is held at the gate, and at once if it is. If ctx has no deadline it gives up after 30
 // seconds. Its error says where the agent is instead.
 func (g *Gate) AwaitHeld(ctx context.Context) error {
-	ctx, cancel := patience(ctx)
+	ctx, cancel := Patience(ctx)
 	defer cancel()
 	for {
 		g.mu.Lock()
@@ -85,8 +85,8 @@ func (g *Gate) whereabouts() string {
 	return "it is in " + th.Doing
 }
 
-// patience is how long a helper waits: as long as ctx says, or 30 seconds if it does not say.
-func patience(ctx context.Context) (context.Context, context.CancelFunc) {
+// Patience is how long the kit's helpers wait: as long as ctx says, or 30 seconds if it does not say. The context's cause then says so.
+func Patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}

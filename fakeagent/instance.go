@@ -265,19 +265,13 @@ func (in *Instance) ReadThread(_ context.Context, threadID string) (Thread, erro
 		return Thread{}, fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, threadID)
 	}
 	th.mu.Lock()
-	tl := th.items.Snapshot()
-	out := Thread{ID: th.id}
+	defer th.mu.Unlock()
+	out := Thread{ID: th.id, Turns: slices.Clone(th.history)}
 	if t := th.active; t != nil {
 		out.Doing = t.doing()
-	}
-	th.mu.Unlock()
-	for i, it := range tl.All() {
-		id := tl.TurnOf(i)
-		if n := len(out.Turns); n == 0 || out.Turns[n-1].ID != id {
-			out.Turns = append(out.Turns, Turn{ID: id})
+		if items := th.items.Snapshot().Items(); len(items) > 0 {
+			out.Turns = append(out.Turns, Turn{t.id, items})
 		}
-		last := &out.Turns[len(out.Turns)-1]
-		last.Items = append(last.Items, it)
 	}
 	return out, nil
 }
@@ -341,7 +335,8 @@ type thread struct {
 	attempts map[uint64]int // how often each prompt came, by its hash
 	taken    map[int]int    // how often each route of .fake-agent.json was taken
 	pending  map[string]*approval
-	items    timeline.Projection
+	history  []Turn              // those that have ended
+	items    timeline.Projection // of the active turn
 	fold     event.Fold
 
 	seq        uint64
@@ -386,6 +381,10 @@ func (th *thread) emitLocked(e event.Event) {
 	if item, itemID, ok := th.fold.Item(e); ok {
 		th.items.Add(e.TurnID, itemID, item)
 	}
+	if _, over := e.Payload.(event.TurnCompleted); over {
+		th.history = append(th.history, Turn{e.TurnID, th.items.Snapshot().Items()})
+		th.items.Reset()
+	}
 	out := outgoing{Event: e}
 	if th.delivering {
 		if e.TurnID != "" {
@@ -400,52 +399,55 @@ func (th *thread) emitLocked(e event.Event) {
 	}
 	th.delivering = true
 	th.mu.Unlock()
-	th.deliver(out, 0)
+	th.deliver(&out, 0)
 }
 
 // deliver hands an event to the subscribers, from the given one on, and then what has come meanwhile.
-func (th *thread) deliver(out outgoing, from int) {
+func (th *thread) deliver(out *outgoing, from int) {
 	for more := true; more; from = 0 {
 		if subs := th.in.subs.Load(); subs != nil {
 			for i := from; i < len(*subs); i++ {
 				th.tell(*(*subs)[i], out, i)
 			}
 		}
-		out, more = th.next(out)
+		more = th.next(out)
 	}
 }
 
-// next takes the next event from the outbox. Without one the delivery is over.
-func (th *thread) next(last outgoing) (out outgoing, more bool) {
+// next puts the next event of the outbox in place of the one that was delivered. Without one the delivery is over.
+func (th *thread) next(out *outgoing) (more bool) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	if last.delivered != nil {
-		close(last.delivered)
+	if out.delivered != nil {
+		close(out.delivered)
 	}
 	if len(th.outbox) == 0 {
 		th.outbox, th.delivering = nil, false
-		return out, false
+		return false
 	}
-	out, th.outbox = th.outbox[0], th.outbox[1:]
-	return out, true
+	*out, th.outbox = th.outbox[0], th.outbox[1:]
+	return true
 }
 
-// tell calls subscriber i. A panic is recorded. So is a runtime.Goexit, which t.FailNow does; since nothing can keep this goroutine from
-// ending then, another one goes on.
-func (th *thread) tell(fn func(event.Event), out outgoing, i int) {
+// tell calls subscriber i.
+func (th *thread) tell(fn func(event.Event), out *outgoing, i int) {
 	returned := false
 	defer func() {
-		if returned {
-			return
-		}
-		r := recover()
-		th.in.violate("%s", abandoned("a subscriber", out.TurnID+" "+out.Payload.Type(), r))
-		if r == nil {
-			th.in.turns.Go(func() { th.deliver(out, i+1) })
+		if !returned {
+			th.lost(*out, i, recover())
 		}
 	}()
 	fn(out.Event)
 	returned = true
+}
+
+// lost is a subscriber that did not return. A panic is recorded. So is a runtime.Goexit, which t.FailNow does; since nothing can keep
+// this goroutine from ending then, another one goes on.
+func (th *thread) lost(out outgoing, i int, recovered any) {
+	th.in.violate("%s", abandoned("a subscriber", out.TurnID+" "+out.Payload.Type(), recovered))
+	if recovered == nil {
+		th.in.turns.Go(func() { th.deliver(&out, i+1) })
+	}
 }
 
 // abandoned says how a function of the test's ended that should have returned.

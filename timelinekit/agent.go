@@ -54,7 +54,7 @@ func (a *agent) running() *Turn {
 }
 
 // on takes one event of a provider. It keeps the books and never waits; those who watch are told after the lock is gone.
-func (h *Host) on(p *provider, e event.Event) {
+func (h *Host) on(p *provider, e *event.Event) {
 	h.mu.RLock()
 	a := h.agents[e.ThreadID]
 	h.mu.RUnlock()
@@ -82,7 +82,7 @@ func (h *Host) on(p *provider, e event.Event) {
 }
 
 // take updates the agent by an event and returns what is wrong with it. An event that is wrong changes nothing.
-func (a *agent) take(e event.Event) (wrong []string) {
+func (a *agent) take(e *event.Event) (wrong []string) {
 	t := a.running()
 	drop := func(why string) []string {
 		return append(wrong, fmt.Sprintf("%s of turn %q was dropped: %s", e.Payload.Type(), e.TurnID, why))
@@ -106,7 +106,7 @@ func (a *agent) take(e event.Event) (wrong []string) {
 			return drop("SendTurn returned " + a.turn.id)
 		}
 		a.turn.start(e.TurnID)
-		a.fold.Item(e)
+		a.fold.Item(*e)
 		a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: a.turn.prompt})
 		a.status = timeline.AgentRunning
 	case event.TurnCompleted:
@@ -171,14 +171,14 @@ func (a *agent) take(e event.Event) (wrong []string) {
 }
 
 // isItem says that an event would change the timeline.
-func isItem(e event.Event) bool {
-	_, _, ok := new(event.Fold).Item(e)
+func isItem(e *event.Event) bool {
+	_, _, ok := new(event.Fold).Item(*e)
 	return ok
 }
 
 // add folds an event into the timeline. The host writes user messages itself.
-func (a *agent) add(e event.Event) (wrong []string) {
-	item, itemID, ok := a.fold.Item(e)
+func (a *agent) add(e *event.Event) (wrong []string) {
+	item, itemID, ok := a.fold.Item(*e)
 	if !ok {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (a *agent) add(e event.Event) (wrong []string) {
 }
 
 // end settles the running turn.
-func (a *agent) end(e event.Event, ending timeline.Ending) (wrong []string) {
+func (a *agent) end(e *event.Event, ending timeline.Ending) (wrong []string) {
 	t := a.turn
 	for _, it := range a.log.Snapshot().Turn(t.id).All() {
 		if c, ok := it.(timeline.ToolCall); ok && c.Status == timeline.Running {
@@ -230,8 +230,11 @@ func (a *agent) over(ending timeline.Ending) {
 // AgentTimeline is a snapshot of what the agent did, over all its turns: one item a message, tool call or plugin row. It costs the same
 // at any length, and never changes.
 func (h *Host) AgentTimeline(agentID string) timeline.Timeline {
-	h.t.Helper()
-	a := h.mustAgent(agentID)
+	a, err := h.agent(agentID)
+	if err != nil {
+		h.t.Helper() // not before: it would cost ten times what the snapshot does
+		h.t.Fatalf("%v", err)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.log.Snapshot()
@@ -244,8 +247,11 @@ func (h *Host) TimelineOf(agentID string) func() timeline.Timeline {
 
 // AgentRows are the rows as they are stored: every state of a tool call, every piece of a message. They must not be changed.
 func (h *Host) AgentRows(agentID string) []timeline.Row {
-	h.t.Helper()
-	a := h.mustAgent(agentID)
+	a, err := h.agent(agentID)
+	if err != nil {
+		h.t.Helper()
+		h.t.Fatalf("%v", err)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.log.Rows()
@@ -275,7 +281,7 @@ func (h *Host) WaitFor(ctx context.Context, agentID string, m Matcher) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := patience(ctx)
+	ctx, cancel := fakeagent.Patience(ctx)
 	defer cancel()
 	for {
 		a.mu.Lock()
@@ -295,13 +301,3 @@ func (h *Host) WaitFor(ctx context.Context, agentID string, m Matcher) error {
 		}
 	}
 }
-
-// patience is how long a helper waits: as long as ctx says, or 30 seconds if it does not say.
-func patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, 30*time.Second, errPatience)
-}
-
-var errPatience = fmt.Errorf("gave up after 30s; give a context with a deadline to wait longer or shorter: %w", context.DeadlineExceeded)

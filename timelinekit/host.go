@@ -134,7 +134,7 @@ func (h *Host) register(id string, p fakeagent.Provider) (*provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.unsubscribe = p.Subscribe(func(e event.Event) { h.on(r, e) })
+	r.unsubscribe = p.Subscribe(func(e event.Event) { h.on(r, &e) })
 	return r, nil
 }
 
@@ -197,7 +197,7 @@ func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID stri
 		return "", err
 	}
 	h.tell(a, timeline.AgentInitializing)
-	err = h.call(ctx, a.provider, 0, func(ctx context.Context) error {
+	err = h.command(ctx, a.provider, func(ctx context.Context) error {
 		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd})
 	})
 	if err != nil {
@@ -313,26 +313,39 @@ func (h *Host) makeWorkspaceLocked(dir string) error {
 
 // call makes a short call into a provider. It has the host's own context, which also ends with the caller's and after the limit, if there
 // is one. Since a foreign provider may not look at its context, it is not waited for longer than that.
-func (h *Host) call(ctx context.Context, p *provider, limit time.Duration, do func(context.Context) error) error {
+func call[V any](ctx context.Context, h *Host, p *provider, limit time.Duration, do func(context.Context) (V, error)) (v V, err error) {
 	if p.own != nil {
 		return do(h.ctx) // never waits
 	}
 	own, cancel := context.WithCancel(h.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	wait, stop := patience(ctx)
+	wait, stop := fakeagent.Patience(ctx)
 	if limit > 0 {
 		wait, stop = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not return within %v", limit))
 	}
 	defer stop()
-	returned := make(chan error, 1)
-	go func() { returned <- do(own) }()
-	select {
-	case err := <-returned:
-		return err
-	case <-wait.Done():
-		return fmt.Errorf("provider %s: %w", p.id, context.Cause(wait))
+	type result struct {
+		v   V
+		err error
 	}
+	returned := make(chan result, 1)
+	go func() {
+		v, err := do(own)
+		returned <- result{v, err}
+	}()
+	select {
+	case r := <-returned:
+		return r.v, r.err
+	case <-wait.Done():
+		return v, fmt.Errorf("provider %s: %w", p.id, context.Cause(wait))
+	}
+}
+
+// command is a call that returns nothing.
+func (h *Host) command(ctx context.Context, p *provider, do func(context.Context) error) error {
+	_, err := call(ctx, h, p, 0, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
+	return err
 }
 
 // agent is the agent of that id.
@@ -350,16 +363,6 @@ func (h *Host) agent(id string) (*agent, error) {
 		known = append(known, "none")
 	}
 	return nil, fmt.Errorf("timelinekit: no agent %q; this host has: %s", id, strings.Join(known, ", "))
-}
-
-// mustAgent is for methods that may fail the test.
-func (h *Host) mustAgent(id string) *agent {
-	h.t.Helper()
-	a, err := h.agent(id)
-	if err != nil {
-		h.t.Fatalf("%v", err)
-	}
-	return a
 }
 
 // WatchStatus has fn called with every status that an agent takes, in order for each agent. fn may call the host, but not wait for
@@ -483,7 +486,7 @@ func (h *Host) stop(limit context.Context, a *agent) {
 			h.violate("a turn of agent %s is still held at gate %q; call Release on it, or interrupt the turn", a.id, gate)
 		}
 	}
-	err := h.call(limit, a.provider, 0, func(ctx context.Context) error { return a.provider.StopSession(ctx, a.id) })
+	err := h.command(limit, a.provider, func(ctx context.Context) error { return a.provider.StopSession(ctx, a.id) })
 	if err != nil && !errors.Is(err, fakeagent.ErrNoSession) {
 		h.violate("agent %s could not be stopped: %v", a.id, err)
 	}
@@ -529,16 +532,8 @@ func (h *Host) describe(a *agent) string {
 
 // doing is the step that the agent is in, if its provider says so soon.
 func (h *Host) doing(a *agent) string {
-	doing := make(chan string, 1) // so that a call that comes back late writes nothing that is being read
-	err := h.call(context.Background(), a.provider, time.Second, func(ctx context.Context) error {
-		th, err := a.provider.ReadThread(ctx, a.id)
-		if err == nil {
-			doing <- th.Doing
-		}
-		return err
+	th, _ := call(context.Background(), h, a.provider, time.Second, func(ctx context.Context) (fakeagent.Thread, error) {
+		return a.provider.ReadThread(ctx, a.id)
 	})
-	if err != nil {
-		return ""
-	}
-	return <-doing
+	return th.Doing
 }

@@ -53,7 +53,7 @@ func decisions(options []string) []fakeagent.Decision {
 }
 
 // open records a request. a.mu is locked.
-func (a *agent) open(e event.Event, r *Request) {
+func (a *agent) open(e *event.Event, r *Request) {
 	r.ID, r.AgentID, r.TurnID, r.CallID, r.Open = e.RequestID, a.id, e.TurnID, e.ItemID, true
 	a.requests = append(a.requests, r)
 	a.change()
@@ -109,7 +109,7 @@ func (h *Host) Requests(agentID string) ([]Request, error) {
 // AwaitRequest returns the first request of the turn that is open, as soon as there is one. The error is a turn that ended without, or a
 // context that did.
 func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
-	ctx, cancel := patience(ctx)
+	ctx, cancel := fakeagent.Patience(ctx)
 	defer cancel()
 	a := t.agent
 	for {
@@ -167,7 +167,7 @@ func (h *Host) answer(ctx context.Context, agentID, requestID string, tell func(
 	if err != nil {
 		return err
 	}
-	err = h.call(ctx, a.provider, 0, func(ctx context.Context) error { return tell(ctx, a.provider) })
+	err = h.command(ctx, a.provider, func(ctx context.Context) error { return tell(ctx, a.provider) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.answering = false; err != nil {

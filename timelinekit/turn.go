@@ -74,18 +74,9 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 	if err != nil {
 		return nil, err
 	}
-	ids := make(chan string, 1) // so that a call that comes back late writes nothing that is being read
-	err = h.call(ctx, a.provider, 0, func(context.Context) error {
-		id, err := a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: agentID, Text: prompt})
-		if err == nil {
-			ids <- id
-		}
-		return err
+	id, err := call(ctx, h, a.provider, 0, func(context.Context) (string, error) {
+		return a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: agentID, Text: prompt})
 	})
-	id := ""
-	if err == nil {
-		id = <-ids
-	}
 	a.mu.Lock()
 	started := t.started
 	if err != nil && !started && a.turn == t {
@@ -109,11 +100,8 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 // StartPrompt makes an agent and starts a turn with any prompt. It does not wait.
 func (h *Host) StartPrompt(ctx context.Context, prompt string, opts ...RunOption) *Turn {
 	h.t.Helper()
-	id, err := h.CreateAgent(ctx, opts...)
-	if err != nil {
-		h.t.Fatalf("%v", err)
-	}
-	return h.mustSend(ctx, id, prompt)
+	t, err := h.start(ctx, prompt, opts)
+	return must(h.t, t, err)
 }
 
 // StartFakeAgentTurn makes an agent and starts a turn that plays the script. It does not wait.
@@ -125,7 +113,8 @@ func (h *Host) StartFakeAgentTurn(ctx context.Context, s script.Script, opts ...
 // RunPrompt makes an agent, runs a turn with any prompt, and waits for its end.
 func (h *Host) RunPrompt(ctx context.Context, prompt string, opts ...RunOption) Run {
 	h.t.Helper()
-	return h.StartPrompt(ctx, prompt, opts...).Wait(ctx)
+	t, err := h.start(ctx, prompt, opts)
+	return h.finish(ctx, t, err)
 }
 
 // RunFakeAgentTurn makes an agent, runs a turn that plays the script, and waits for its end. The prompt, and so the user's message,
@@ -138,7 +127,8 @@ func (h *Host) RunFakeAgentTurn(ctx context.Context, s script.Script, opts ...Ru
 // SendPrompt runs the next turn of an agent with any prompt, and waits for its end.
 func (h *Host) SendPrompt(ctx context.Context, agentID, prompt string) Run {
 	h.t.Helper()
-	return h.mustSend(ctx, agentID, prompt).Wait(ctx)
+	t, err := h.SendTurn(ctx, agentID, prompt)
+	return h.finish(ctx, t, err)
 }
 
 // SendFakeAgentTurn runs the next turn of an agent, which plays the script, and waits for its end.
@@ -147,32 +137,48 @@ func (h *Host) SendFakeAgentTurn(ctx context.Context, agentID string, s script.S
 	return h.SendPrompt(ctx, agentID, h.promptOf(s))
 }
 
-func (h *Host) mustSend(ctx context.Context, agentID, prompt string) *Turn {
-	h.t.Helper()
-	t, err := h.SendTurn(ctx, agentID, prompt)
+func (h *Host) start(ctx context.Context, prompt string, opts []RunOption) (*Turn, error) {
+	id, err := h.CreateAgent(ctx, opts...)
 	if err != nil {
-		h.t.Fatalf("%v", err)
+		return nil, err
 	}
-	return t
+	return h.SendTurn(ctx, id, prompt)
+}
+
+// finish waits for a turn, if it was sent. Otherwise, or if it does not end in time, the test fails.
+func (h *Host) finish(ctx context.Context, t *Turn, err error) (run Run) {
+	if err == nil {
+		run, err = t.Await(ctx)
+	}
+	if err != nil {
+		h.t.Helper()
+	}
+	return must(h.t, run, err)
 }
 
 func (h *Host) promptOf(s script.Script) string {
-	h.t.Helper()
 	b, err := s.AppendJSON(nil)
 	if err != nil {
+		h.t.Helper()
 		h.t.Fatalf("timelinekit: invalid script: %v", err)
 	}
 	return string(b)
+}
+
+// must is v, unless there is an error, which fails the test. Helper is not called before, since it costs more than most calls.
+func must[V any](t T, v V, err error) V {
+	if err != nil {
+		t.Helper()
+		t.Fatalf("%v", err)
+	}
+	return v
 }
 
 // Wait is [Turn.Await] that fails the test.
 func (t *Turn) Wait(ctx context.Context) Run {
 	t.host.t.Helper()
 	run, err := t.Await(ctx)
-	if err != nil {
-		t.host.t.Fatalf("%v", err)
-	}
-	return run
+	return must(t.host.t, run, err)
 }
 
 // Await returns the run when the turn has ended. The error is a context that ended before; it shows the timeline so far and the step that
@@ -183,7 +189,7 @@ func (t *Turn) Await(ctx context.Context) (Run, error) {
 		return t.run, nil
 	default:
 	}
-	ctx, cancel := patience(ctx)
+	ctx, cancel := fakeagent.Patience(ctx)
 	defer cancel()
 	select {
 	case <-t.done:
@@ -245,7 +251,7 @@ func (h *Host) interrupt(ctx context.Context, t *Turn) error {
 	t.agent.mu.Lock()
 	id := t.id
 	t.agent.mu.Unlock()
-	refused := h.call(limit, t.agent.provider, 0, func(ctx context.Context) error {
+	refused := h.command(limit, t.agent.provider, func(ctx context.Context) error {
 		return t.agent.provider.InterruptTurn(ctx, t.AgentID, id)
 	})
 	if refused == nil || errors.Is(refused, fakeagent.ErrNoSession) { // its end is on the way

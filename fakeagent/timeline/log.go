@@ -229,6 +229,15 @@ func (l *Log) TurnOfCall(callID string) (turnID string, ok bool) {
 	return "", false
 }
 
+// Reset empties the projection, for another history. Snapshots that were taken before must not be used any more.
+func (p *Projection) Reset() {
+	clear(p.slots)
+	clear(p.calls)
+	clear(p.plugins)
+	clear(p.starts)
+	*p = Projection{slots: p.slots[:0], calls: p.calls, plugins: p.plugins, starts: p.starts}
+}
+
 // Snapshot costs the same at any length.
 func (p *Projection) Snapshot() Timeline {
 	p.seen = p.n
