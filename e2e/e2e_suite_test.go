@@ -1,0 +1,17 @@
+package e2e_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/e2e/leak"
+)
+
+func TestHouse(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "The house")
+}
+
+var _ = leak.Check()
