@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -131,9 +132,9 @@ var _ = Describe("The table of imports", Ordered, ContinueOnFailure, func() {
 	})
 
 	It("has one row a package, each with a reason", func() {
-		for i, r := range house {
-			Expect(r.reason).NotTo(BeEmpty(), "the row of %s does not say why", r.pkg)
-			Expect(house[:i]).NotTo(ContainElement(HaveField("pkg", r.pkg)), "%s has two rows", r.pkg)
+		Expect(reasons).To(HaveLen(len(house)), "a package has two rows")
+		for pkg, reason := range reasons {
+			Expect(reason).NotTo(BeEmpty(), "the row of %s does not say why", pkg)
 		}
 	})
 
@@ -180,6 +181,14 @@ type listed struct {
 // list asks the go command for the packages of this module, as they are built for a system.
 func list(system string, flags ...string) (out []listed) {
 	GinkgoHelper()
+	// A result is cached until something changes that the test itself has read. So it reads the folders, as the go command will.
+	_ = fs.WalkDir(os.DirFS(".."), ".", func(_ string, d fs.DirEntry, _ error) error {
+		if d != nil && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return nil // what has just gone away is of no interest
+	})
+
 	var said, complaint bytes.Buffer
 	cmd := exec.Command("go", append(append([]string{"list", "-json=ImportPath,Imports,Deps,Module"}, flags...), "./...")...)
 	cmd.Dir = ".."

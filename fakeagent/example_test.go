@@ -1,0 +1,82 @@
+package fakeagent_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+)
+
+// A host of one's own drives the agent through the Provider interface and listens to its events.
+func Example() {
+	ctx := context.Background()
+	agent, err := fakeagent.New(fakeagent.Scripted())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer agent.Close()
+
+	over := make(chan bool)
+	agent.Subscribe(func(e event.Event) {
+		switch p := e.Payload.(type) {
+		case event.Delta:
+			fmt.Printf("%s %s: %s\n", e.Payload.Type(), e.ItemID, p.Text)
+		case event.ItemCompleted:
+			fmt.Printf("%s %s: %s %s %s\n", e.Payload.Type(), e.ItemID, p.Title, p.Status, p.Error)
+		case event.TurnCompleted:
+			fmt.Printf("%s: %s\n", e.Payload.Type(), p.State)
+			close(over)
+		}
+	})
+	if err := agent.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a"}); err != nil {
+		log.Fatal(err)
+	}
+	prompt := `[{"say":"hello"},{"bash":{"command":"npm test","exitCode":1}}]`
+	if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: prompt}); err != nil {
+		log.Fatal(err)
+	}
+	<-over
+	// Output:
+	// content.delta a-1-1: hello
+	// item.completed t-1-2: Bash failed exit code 1
+	// turn.completed: completed
+}
+
+// What a turn plays may be chosen by a function: by the prompt, by the turn's number, by anything.
+func ExampleConfig() {
+	ctx := context.Background()
+	agent, err := fakeagent.New(fakeagent.Config{
+		Choose: func(in fakeagent.Input) (script.Script, error) {
+			return script.New(script.Say(fmt.Sprintf("turn %d, you said %q", in.Turn, in.Prompt))), nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer agent.Close()
+
+	over := make(chan bool)
+	agent.Subscribe(func(e event.Event) {
+		switch p := e.Payload.(type) {
+		case event.Delta:
+			fmt.Println(p.Text)
+		case event.TurnCompleted:
+			over <- true
+		}
+	})
+	if err := agent.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a"}); err != nil {
+		log.Fatal(err)
+	}
+	for _, prompt := range []string{"good morning", "good night"} {
+		if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: prompt}); err != nil {
+			log.Fatal(err)
+		}
+		<-over
+	}
+	// Output:
+	// turn 1, you said "good morning"
+	// turn 2, you said "good night"
+}
