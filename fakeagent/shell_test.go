@@ -183,9 +183,3 @@ var _ = Describe("Shell commands that really run", func() {
 		})
 	})
 })
-
-type shellFunc func(context.Context, fakeagent.SessionConfig, string) (fakeagent.ShellResult, error)
-
-func (f shellFunc) Run(ctx context.Context, s fakeagent.SessionConfig, command string) (fakeagent.ShellResult, error) {
-	return f(ctx, s, command)
-}

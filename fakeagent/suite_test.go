@@ -149,3 +149,10 @@ func (a *agent) deltas() []string {
 	}
 	return out
 }
+
+// shellFunc is a Shell of one's own.
+type shellFunc func(context.Context, fakeagent.SessionConfig, string) (fakeagent.ShellResult, error)
+
+func (f shellFunc) Run(ctx context.Context, s fakeagent.SessionConfig, command string) (fakeagent.ShellResult, error) {
+	return f(ctx, s, command)
+}

@@ -1,0 +1,183 @@
+package timelinekit
+
+import (
+	"fmt"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// on takes one event of a provider. It keeps the books and never waits; those who watch are told after the lock is gone.
+func (h *Host) on(p *provider, e *event.Event) {
+	h.mu.RLock()
+	a := h.agents[e.ThreadID]
+	h.mu.RUnlock()
+	if a == nil || a.provider != p {
+		return // somebody else's thread
+	}
+	a.mu.Lock()
+	before := a.status
+	wrong := a.take(e)
+	after, ended := a.status, a.turn != nil && a.turn.over
+	var t *Turn
+	if ended {
+		t, a.turn = a.turn, nil
+	}
+	a.mu.Unlock()
+	for _, w := range wrong {
+		h.violate("agent %s: %s", a.id, w)
+	}
+	if after != before {
+		h.tell(a, after)
+	}
+	if t != nil {
+		close(t.done)
+	}
+}
+
+// take updates the agent by an event and returns what is wrong with it. An event that is wrong changes nothing.
+func (a *agent) take(e *event.Event) (wrong []string) {
+	t := a.running()
+	drop := func(why string) []string {
+		return append(wrong, fmt.Sprintf("%s of turn %q was dropped: %s", e.Payload.Type(), e.TurnID, why))
+	}
+	stray := func() []string {
+		if t == nil {
+			return drop("no turn runs")
+		}
+		return drop("turn " + t.id + " runs")
+	}
+	current := t != nil && e.TurnID == t.id
+
+	switch p := e.Payload.(type) {
+	case event.TurnStarted:
+		switch {
+		case a.turn == nil || a.turn.started:
+			return drop("nobody sent it")
+		case e.TurnID == "":
+			return drop("it has no turn id")
+		case a.turn.id != "" && a.turn.id != e.TurnID:
+			return drop("SendTurn returned " + a.turn.id)
+		}
+		a.turn.start(e.TurnID)
+		a.fold.Item(*e)
+		a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: a.turn.prompt})
+		a.status = timeline.AgentRunning
+	case event.TurnCompleted:
+		if !current {
+			return stray()
+		}
+		return a.end(e, p.Ending())
+	case event.SessionExited:
+		if t != nil {
+			reason := "the session exited"
+			if p.Reason != "" {
+				reason += ": " + p.Reason
+			}
+			e.TurnID, e.Payload = t.id, event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: reason}
+			wrong = a.end(e, timeline.Ending{Kind: timeline.Failed, Message: reason})
+		} else if a.turn != nil { // sent, but never started
+			a.over(timeline.Ending{Kind: timeline.Failed, Message: "the session exited before the turn started"})
+		}
+		a.status = timeline.AgentClosed
+		if a.turn != nil {
+			a.turn.run.Status = a.status
+		}
+	case event.RuntimeError:
+		if a.status == timeline.AgentClosed {
+			return drop("the agent is closed")
+		}
+		if e.TurnID != "" && !current {
+			return stray()
+		}
+		if t != nil {
+			e.TurnID = t.id
+		}
+		a.status = timeline.AgentError
+		a.add(e)
+	case event.RequestOpened:
+		if !current {
+			return stray()
+		}
+		a.open(e, &Request{Type: p.RequestType, Title: p.Detail, Options: decisions(p.Options), Blocking: true})
+	case event.UserInputRequested:
+		if !current {
+			return stray()
+		}
+		a.open(e, &Request{Type: "question", Questions: p.Questions, Blocking: p.ResponseMode != "message"})
+	case event.RequestResolved:
+		a.resolve(e.RequestID, p.Decision)
+	case event.UserInputResolved:
+		a.resolve(e.RequestID, "")
+	default:
+		if e.TurnID == "" && t != nil {
+			e.TurnID, current = t.id, true
+		}
+		if !current {
+			if isItem(e) {
+				return stray()
+			}
+			return nil
+		}
+		return a.add(e)
+	}
+	return wrong
+}
+
+// isItem says that an event would change the timeline.
+func isItem(e *event.Event) bool {
+	_, _, ok := new(event.Fold).Item(*e)
+	return ok
+}
+
+// add folds an event into the timeline. The host writes user messages itself.
+func (a *agent) add(e *event.Event) (wrong []string) {
+	item, itemID, ok := a.fold.Item(*e)
+	if !ok {
+		return nil
+	}
+	switch it := item.(type) {
+	case timeline.UserMessage:
+		return nil // the provider's echo
+	case timeline.ToolCall:
+		if turn, ok := a.log.TurnOfCall(it.CallID); ok && turn != e.TurnID {
+			wrong = append(wrong, fmt.Sprintf("tool call %s of turn %s has the id of one in turn %s, and took its place; ids must not repeat within an agent", it.CallID, e.TurnID, turn))
+		}
+	}
+	a.append(e.Time, e.TurnID, itemID, item)
+	return wrong
+}
+
+// end settles the running turn.
+func (a *agent) end(e *event.Event, ending timeline.Ending) (wrong []string) {
+	t := a.turn
+	for _, it := range a.log.Snapshot().Turn(t.id).All() {
+		if c, ok := it.(timeline.ToolCall); ok && c.Status == timeline.Running {
+			wrong = append(wrong, fmt.Sprintf("tool call %s (%s) was still running when turn %s ended %s; it was set to canceled", c.CallID, c.Name, t.id, ending.Kind))
+			c.Status = timeline.Canceled
+			a.append(e.Time, t.id, c.CallID, c)
+		}
+	}
+	for _, r := range a.asked(t.id) {
+		if r.Open && r.Blocking {
+			r.close(string(fakeagent.Decline), "turn ended")
+		}
+	}
+	a.add(e)
+	a.status = timeline.AgentIdle
+	if ending.Kind == timeline.Failed {
+		a.append(e.Time, t.id, "", timeline.AssistantMessage{Text: "[System Error] " + ending.Message})
+		a.status = timeline.AgentError
+	}
+	a.over(ending)
+	return wrong
+}
+
+// over makes the run of the turn. a.mu is locked.
+func (a *agent) over(ending timeline.Ending) {
+	t := a.turn
+	t.run = Run{AgentID: a.id, TurnID: t.id, Status: a.status, Ending: ending, Timeline: a.log.Snapshot().Turn(t.id)}
+	t.over = true
+	a.change()
+}
