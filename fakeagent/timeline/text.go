@@ -3,7 +3,6 @@ package timeline
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -80,15 +79,18 @@ func summary(c ToolCall) string {
 	case Shell:
 		return d.Command
 	case Read:
-		return filepath.Base(d.FilePath)
+		return base(d.FilePath)
 	case Edit:
-		return filepath.Base(d.FilePath)
+		return base(d.FilePath)
 	case Write:
-		return filepath.Base(d.FilePath)
+		return base(d.FilePath)
 	}
 	_, about := label(c)
 	return about
 }
+
+// base is a path's last element, on every system the same.
+func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 func done(t Todo) string {
 	n := 0
