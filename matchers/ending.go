@@ -9,35 +9,34 @@ import (
 )
 
 // EndCompleted matches a run, or an ending, that is completed: every step ran.
-func EndCompleted() Matcher { return ending(timeline.Completed, nil) }
+func EndCompleted() Matcher { return ending("EndCompleted", timeline.Completed, "", nil) }
 
 // EndFailed matches one that failed, with a message that is a string or matches.
-func EndFailed(message any) Matcher { return ending(timeline.Failed, message) }
+func EndFailed(message any) Matcher {
+	return ending("EndFailed", timeline.Failed, " with message "+describe(message), textArgument("EndFailed", "message", message),
+		func(e timeline.Ending) (string, error) { return compare("message", e.Message, message) })
+}
 
 // EndCanceled matches one that was interrupted.
-func EndCanceled() Matcher { return ending(timeline.Canceled, nil) }
+func EndCanceled() Matcher { return ending("EndCanceled", timeline.Canceled, "", nil) }
 
-func ending(kind timeline.Status, message any) Matcher {
-	description := "end " + string(kind)
-	if message != nil {
-		description += " with " + describe(message)
-	}
-	return matcher{description, func(actual any) (string, error) {
+// ending is a matcher for one kind of ending, and for what more is tested of it.
+func ending(name string, kind timeline.Status, more string, wrong error, tests ...func(timeline.Ending) (string, error)) Matcher {
+	return matcher{"end " + string(kind) + more, wrong, func(actual any) (string, error) {
 		var e timeline.Ending
 		switch a := actual.(type) {
 		case timeline.Run:
 			e = a.Ending
 		case timeline.Ending:
 			e = a
+		case *timeline.Run, *timeline.Ending:
+			return "", pointer(name+": the actual", actual)
 		default:
-			return "", fmt.Errorf("a matcher to %s expects a run or an ending.  Got:\n%s", description, format.Object(actual, 1))
+			return "", fmt.Errorf("%s expects a run or an ending.  Got:\n%s", name, format.Object(actual, 1))
 		}
 		if e.Kind != kind {
-			return fmt.Sprintf("it ended %s, want %s", e, kind), nil
+			return fmt.Sprintf("the turn ended %s, want %s%s", e, kind, more), nil
 		}
-		if message == nil {
-			return "", nil
-		}
-		return text("message", e.Message, message)
+		return first(e, tests)
 	}}
 }

@@ -2,6 +2,7 @@ package matchers
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/onsi/gomega/format"
 
@@ -9,11 +10,15 @@ import (
 )
 
 // of is a matcher for items of one type. An item of another type does not match; what is no item at all is an error.
-func of[I timeline.Item](description string, test func(I) (differs string, err error)) Matcher {
-	return matcher{description, func(actual any) (string, error) {
+func of[I timeline.Item](name, description string, wrong error, test func(I) (differs string, err error)) Matcher {
+	return matcher{description, wrong, func(actual any) (string, error) {
 		it, ok := actual.(timeline.Item)
-		if !ok {
-			return "", fmt.Errorf("a matcher to %s expects an item of a timeline.  Got:\n%s", description, format.Object(actual, 1))
+		switch {
+		case !ok:
+			return "", fmt.Errorf("%s expects one item; for a run or a timeline put it into HaveItems or ContainItems.  Got:\n%s",
+				name, format.Object(actual, 1))
+		case reflect.ValueOf(it).Kind() == reflect.Pointer:
+			return "", pointer(name+": the actual", it)
 		}
 		if i, ok := it.(I); ok {
 			return test(i)
@@ -22,77 +27,102 @@ func of[I timeline.Item](description string, test func(I) (differs string, err e
 	}}
 }
 
-// BeUserMessage matches what the user said. text is a string or a matcher.
+// pointer is the error for a pointer to what should be a value.
+func pointer(what string, got any) error {
+	return fmt.Errorf("%s is a %T, want the value that it points to", what, got)
+}
+
+// text is a matcher for items that are little more than a text.
+func text[I timeline.Item](name, description, what string, want any, get func(I) string) Matcher {
+	return of(name, description+" "+describe(want), textArgument(name, what, want), func(i I) (string, error) {
+		return compare(what, get(i), want)
+	})
+}
+
+// BeUserMessage matches what the user said. want is a string or a matcher.
 func BeUserMessage(want any) Matcher {
-	return of("be user message "+describe(want), func(i timeline.UserMessage) (string, error) { return text("text", i.Text, want) })
+	return text("BeUserMessage", "be a user message", "text", want, func(i timeline.UserMessage) string { return i.Text })
 }
 
-// BeAssistantMessage matches what the agent said. text is a string or a matcher.
+// BeAssistantMessage matches what the agent said. want is a string or a matcher.
 func BeAssistantMessage(want any) Matcher {
-	return of("be assistant message "+describe(want), func(i timeline.AssistantMessage) (string, error) { return text("text", i.Text, want) })
+	return text("BeAssistantMessage", "be an assistant message", "text", want, func(i timeline.AssistantMessage) string { return i.Text })
 }
 
-// BeReasoning matches what the agent thought. text is a string or a matcher.
+// BeReasoning matches what the agent thought. want is a string or a matcher.
 func BeReasoning(want any) Matcher {
-	return of("be reasoning "+describe(want), func(i timeline.Reasoning) (string, error) { return text("text", i.Text, want) })
+	return text("BeReasoning", "be reasoning", "text", want, func(i timeline.Reasoning) string { return i.Text })
 }
 
-// BeErrorItem matches an error item. message is a string or a matcher.
+// BeErrorItem matches an error item by its message. want is a string or a matcher.
 func BeErrorItem(want any) Matcher {
-	return of("be error "+describe(want), func(i timeline.ErrorItem) (string, error) { return text("message", i.Message, want) })
+	return text("BeErrorItem", "be an error item", "message", want, func(i timeline.ErrorItem) string { return i.Message })
 }
 
 // ToolCallOption is something more that a tool call must be.
 type ToolCallOption struct {
 	description string
+	wrong       error
 	test        func(timeline.ToolCall) (differs string, err error)
 }
 
 // WithStatus wants a status.
 func WithStatus(s timeline.Status) ToolCallOption {
-	return ToolCallOption{"with status " + string(s), func(c timeline.ToolCall) (string, error) {
-		return text("status", string(c.Status), string(s))
+	return ToolCallOption{"status " + string(s), nil, func(c timeline.ToolCall) (string, error) {
+		if c.Status != s {
+			return fmt.Sprintf("status is %s, want %s", statusOf(c), s), nil
+		}
+		return "", nil
 	}}
 }
 
 // WithError wants a failed call whose error is a string or matches.
 func WithError(want any) ToolCallOption {
-	return ToolCallOption{"with error " + describe(want), func(c timeline.ToolCall) (string, error) {
+	return ToolCallOption{"error " + describe(want), textArgument("WithError", "error", want), func(c timeline.ToolCall) (string, error) {
 		if c.Status != timeline.Failed {
-			return fmt.Sprintf("status is %s, want an error", c.Status), nil
+			return fmt.Sprintf("status is %s, want failed with error %s", c.Status, describe(want)), nil
 		}
-		return text("error", timeline.ErrorText(c.Error), want)
+		return compare("error", timeline.ErrorText(c.Error), want)
 	}}
+}
+
+// statusOf is the status of a tool call and, if it failed, why.
+func statusOf(c timeline.ToolCall) string {
+	if c.Error == nil {
+		return string(c.Status)
+	}
+	return fmt.Sprintf("%s (%s)", c.Status, timeline.ErrorText(c.Error))
 }
 
 // BeToolCall matches a tool call by the tool's name, a string or a matcher.
 func BeToolCall(name any, opts ...ToolCallOption) Matcher {
-	return toolCall("tool call "+describe(name), func(c timeline.ToolCall) (string, error) { return text("name", c.Name, name) }, opts)
+	return toolCall("BeToolCall", "be a tool call", "name", name, opts, func(c timeline.ToolCall) (string, error) {
+		return compare("name", c.Name, name)
+	})
 }
 
 // BeShellCall matches a tool call that is a shell command, by the command line, a string or a matcher.
 func BeShellCall(command any, opts ...ToolCallOption) Matcher {
-	return toolCall("shell call "+describe(command), func(c timeline.ToolCall) (string, error) {
+	description := "be a shell call " + describe(command)
+	return toolCall("BeShellCall", "be a shell call", "command", command, opts, func(c timeline.ToolCall) (string, error) {
 		d, ok := c.Detail.(timeline.Shell)
 		if !ok {
-			return fmt.Sprintf("it is %s, no shell call", timeline.Line(c)), nil
+			return fmt.Sprintf("it is %s, want to %s", timeline.Line(c), description), nil
 		}
-		return text("command", d.Command, command)
-	}, opts)
+		return compare("command", d.Command, command)
+	})
 }
 
-func toolCall(what string, test func(timeline.ToolCall) (string, error), opts []ToolCallOption) Matcher {
-	for _, o := range opts {
-		what += " " + o.description
-	}
-	return of("be "+what, func(c timeline.ToolCall) (string, error) {
-		differs, err := test(c)
-		for _, o := range opts {
-			if differs != "" || err != nil {
-				break
-			}
-			differs, err = o.test(c)
+func toolCall(name, description, what string, want any, opts []ToolCallOption, test func(timeline.ToolCall) (string, error)) Matcher {
+	description += " " + describe(want)
+	wrong := textArgument(name, what, want)
+	tests := []func(timeline.ToolCall) (string, error){test}
+	for i, o := range opts {
+		description += []string{" with ", " and "}[min(i, 1)] + o.description
+		if wrong == nil {
+			wrong = o.wrong
 		}
-		return differs, err
-	})
+		tests = append(tests, o.test)
+	}
+	return of(name, description, wrong, func(c timeline.ToolCall) (string, error) { return first(c, tests) })
 }

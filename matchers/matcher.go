@@ -8,12 +8,17 @@
 //		BeAssistantMessage("done"),
 //	))
 //
-// A failure begins with the one thing that differs, and then shows the timeline as a table. Matchers are immutable: one value may
-// be shared by many goroutines.
+// A failure begins with the one thing that differs, then shows the timeline as a table, then what was expected. An item of another type
+// does not match; what is no item or timeline at all is an error, with To and with NotTo, and so is a wrong argument of a matcher.
+//
+// Matchers of this package are immutable: one value may be shared by many goroutines. One with somebody else's matcher inside may not,
+// unless that one may: Gomega's And and Or keep state.
 package matchers
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/onsi/gomega/format"
 	"github.com/onsi/gomega/types"
@@ -24,17 +29,21 @@ import (
 // Matcher is a Gomega matcher that describes itself.
 type Matcher interface {
 	types.GomegaMatcher
-	String() string       // such as: be tool call "Write"
+	String() string       // such as: be a tool call "Write"
 	GomegaString() string // the same, for failure messages of matchers around this one
 }
 
 // matcher is the one implementation. test says what differs, or "" for a match.
 type matcher struct {
 	description string
+	wrong       error // of an argument: no actual can be right
 	test        func(actual any) (differs string, err error)
 }
 
 func (m matcher) Match(actual any) (bool, error) {
+	if m.wrong != nil {
+		return false, m.wrong
+	}
 	differs, err := m.test(actual)
 	return differs == "" && err == nil, err
 }
@@ -51,44 +60,37 @@ func (m matcher) NegatedFailureMessage(actual any) string {
 	return "Expected\n" + show(actual) + "\nnot to " + m.description
 }
 
+// show is the actual as a failure message has it. Of a run it has the items that HaveItems counts.
 func show(actual any) string {
-	if it, ok := actual.(timeline.Item); ok {
-		return format.IndentString(timeline.Line(it), 1)
-	}
-	return format.Object(actual, 1)
-}
-
-// describe is what a failure message calls an expected value.
-func describe(want any) string {
-	switch w := want.(type) {
-	case interface{ GomegaString() string }:
-		return w.GomegaString()
-	case fmt.Stringer:
-		return w.String()
-	case string:
-		return fmt.Sprintf("%q", w)
+	switch a := actual.(type) {
+	case timeline.Run:
+		head := strings.TrimSuffix(a.String(), a.Timeline.String())
+		return format.IndentString(head+a.Items().String(), 1)
+	case []timeline.Item:
+		return show(timeline.Items(a))
 	case timeline.Item:
-		return timeline.Line(w)
+		return format.IndentString(timeline.Line(a), 1)
 	}
-	return format.Object(want, 0)
+	return format.IndentString(fmt.Sprint(actual), 1)
 }
 
-// text compares a text with a string, which it must equal, or a matcher.
-func text(what, got string, want any) (differs string, err error) {
-	switch w := want.(type) {
-	case string:
-		if got != w {
-			return fmt.Sprintf("%s is %q, want %q", what, got, w), nil
-		}
+// compare compares a text with a string, which it must equal, or a matcher.
+func compare(what, got string, want any) (differs string, err error) {
+	w, ok := want.(string)
+	switch {
+	case !ok:
+		return ask(want.(types.GomegaMatcher), fmt.Sprintf("%s is %q", what, got), got)
+	case got == w:
 		return "", nil
-	case types.GomegaMatcher:
-		return by(w, what, got)
+	case min(len(got), len(w)) >= int(format.TruncateThreshold): // Gomega points to the place in a long text
+		return what + " differs:\n" + format.IndentString(format.MessageWithDiff(got, "to equal", w), 1), nil
 	}
-	return "", fmt.Errorf("%s: want a string or a matcher, got %T", what, want)
+	return fmt.Sprintf("%s is %q, want %q", what, got, w), nil
 }
 
-// by asks a matcher. One of ours says what differs; of any other its failure message is shown.
-func by(m types.GomegaMatcher, what string, got any) (differs string, err error) {
+// ask asks a matcher about got. One of ours says itself what differs. For any other it is said what got is, and what the matcher says,
+// except where that would only be the same again.
+func ask(m types.GomegaMatcher, is string, got any) (differs string, err error) {
 	if ours, ok := m.(matcher); ok {
 		return ours.test(got)
 	}
@@ -96,5 +98,42 @@ func by(m types.GomegaMatcher, what string, got any) (differs string, err error)
 	if ok || err != nil {
 		return "", err
 	}
-	return what + ": " + m.FailureMessage(got), nil
+	differs = is + ", want " + wanted(m)
+	if _, ok := got.(string); ok && reflect.Indirect(reflect.ValueOf(m)).Type().PkgPath() == "github.com/onsi/gomega/matchers" {
+		return differs, nil
+	}
+	return differs + ":\n" + format.IndentString(strings.TrimRight(m.FailureMessage(got), "\n"), 1), nil
+}
+
+// first is what the first of some tests says that has anything to say.
+func first[T any](actual T, tests []func(T) (string, error)) (differs string, err error) {
+	for _, test := range tests {
+		if differs, err = test(actual); differs != "" || err != nil {
+			break
+		}
+	}
+	return differs, err
+}
+
+// textArgument is what is wrong with an argument that should be a string or a matcher.
+func textArgument(name, what string, want any) error {
+	if _, ok := want.(string); ok {
+		return nil
+	}
+	return matcherArgument(name+": "+what, "a string or a matcher", want)
+}
+
+func matcherArgument(what, right string, want any) error {
+	m, ok := want.(types.GomegaMatcher)
+	switch ours, _ := m.(matcher); {
+	case want == nil:
+		return fmt.Errorf("%s is nil, want %s", what, right)
+	case !ok:
+		return fmt.Errorf("%s is of type %T, want %s", what, want, right)
+	case isNilPointer(reflect.ValueOf(want)):
+		return fmt.Errorf("%s is a nil %T, want %s", what, want, right)
+	case ours.wrong != nil:
+		return fmt.Errorf("%s: %w", what, ours.wrong)
+	}
+	return nil
 }
