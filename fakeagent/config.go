@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
 )
@@ -34,6 +35,9 @@ type Config struct {
 
 	// Shell runs bash steps with run; nil is [OSShell], if AllowShell is set. A Shell of one's own needs no AllowShell.
 	Shell Shell
+
+	// MCP calls the tools of MCP servers. Where it is nil every mcp step is a failed tool call; mcpcall.New makes one.
+	MCP MCP
 
 	// Spawn sees every child process before it starts, and may change it. An error keeps it from starting and fails the step.
 	Spawn func(*exec.Cmd) error
@@ -114,8 +118,15 @@ func NewT(t T, cfg Config) *Instance {
 	}
 	t.Cleanup(func() {
 		t.Helper()
-		if err := in.Close(); err != nil {
-			t.Errorf("%v", err)
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			_ = in.Close()
+		}()
+		select {
+		case <-closed:
+		case <-time.After(closeLimit):
+			in.violate("it has not ended within %v; does a subscriber not return? The turn waits for it\n%s", closeLimit, in.Dump())
 		}
 		if v := in.Violations(); len(v) > 0 {
 			t.Errorf("fakeagent: at the end of the test:\n  %s", strings.Join(v, "\n  "))
@@ -123,6 +134,9 @@ func NewT(t T, cfg Config) *Instance {
 	})
 	return in
 }
+
+// closeLimit is how long NewT waits at the test's end.
+const closeLimit = 10 * time.Second
 
 // Files reads and writes for the agent. path is relative to the session's Cwd, with slashes, and names nothing outside of it; that
 // no link leads out is up to the implementation. A file that does not exist is fs.ErrNotExist.

@@ -79,6 +79,9 @@ func (in *Instance) Close() error {
 		t.cancel()
 	}
 	in.turns.Wait()
+	for _, th := range threads {
+		th.disconnect()
+	}
 	return nil
 }
 
@@ -150,7 +153,7 @@ func (in *Instance) StartSession(_ context.Context, s SessionConfig) error {
 		th.mu.Unlock()
 		return fmt.Errorf("fakeagent: session %s is open already; stop it first and wait for its session.exited", th.id)
 	}
-	s.Env = maps.Clone(s.Env)
+	s.Env, s.MCPServers = maps.Clone(s.Env), slices.Clone(s.MCPServers)
 	th.open, th.session = true, s
 	th.emitLocked(event.Event{Payload: event.SessionStarted{}})
 	return nil
@@ -194,12 +197,16 @@ func (in *Instance) StopSession(_ context.Context, threadID string) error {
 		return err
 	}
 	th.stopping = true
-	if t := th.active; t != nil {
-		th.mu.Unlock()
+	t, idle, slow := th.active, th.leaveLocked(), len(th.clients) > 0
+	th.mu.Unlock()
+	switch {
+	case t != nil:
 		t.cancel() // its end closes the session
-		return nil
+	case idle && slow:
+		in.turns.Go(th.exit) // a server may take its time to end
+	case idle:
+		th.exit()
 	}
-	th.exitLocked()
 	return nil
 }
 
@@ -329,14 +336,16 @@ type thread struct {
 	session  SessionConfig
 	open     bool // between session.started and session.exited
 	stopping bool
+	leaving  bool // somebody closes it
 	active   *turn
 	turns    int            // how many there were
 	requests int            // how many there were
 	attempts map[uint64]int // how often each prompt came, by its hash
 	taken    map[int]int    // how often each route of .fake-agent.json was taken
 	pending  map[string]*approval
-	history  []Turn              // those that have ended
-	items    timeline.Projection // of the active turn
+	clients  map[string]MCPClient // of the servers that were called; the turn that runs has them to itself
+	history  []Turn               // those that have ended
+	items    timeline.Projection  // of the active turn
 	fold     event.Fold
 
 	seq        uint64
@@ -358,9 +367,20 @@ func (th *thread) newTurn(ctx context.Context, prompt string) *turn {
 	return t
 }
 
-// exitLocked closes the session and unlocks th.mu.
-func (th *thread) exitLocked() {
-	th.open, th.stopping = false, false
+// leaveLocked says, to one caller only, that a session which is being stopped is to be closed now. th.mu is locked.
+func (th *thread) leaveLocked() bool {
+	if !th.stopping || th.leaving || th.active != nil {
+		return false
+	}
+	th.leaving = true
+	return true
+}
+
+// exit closes the session.
+func (th *thread) exit() {
+	th.disconnect()
+	th.mu.Lock()
+	th.open, th.stopping, th.leaving = false, false, false
 	th.emitLocked(event.Event{Payload: event.SessionExited{Reason: "stopped", ExitKind: "graceful"}})
 }
 

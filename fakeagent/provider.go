@@ -25,8 +25,8 @@ type Provider interface {
 	// A turn's first event is turn.started and its last one turn.completed, however it ends.
 	SendTurn(ctx context.Context, in TurnInput) (turnID string, err error)
 
-	// InterruptTurn ends a turn as interrupted. turnID "" is whatever runs. Where nothing runs, or another turn than that, it does
-	// nothing and is no error.
+	// InterruptTurn ends a turn as interrupted. turnID "" is whatever runs. Where nothing runs in the thread, or another turn than that,
+	// it does nothing and is no error.
 	InterruptTurn(ctx context.Context, threadID, turnID string) error
 
 	// RespondToRequest answers an approval. A request that is not open, because it never was or because it was answered or
@@ -63,7 +63,9 @@ var (
 type SessionConfig struct {
 	ThreadID string
 	Cwd      string            // absolute; "" for an agent that touches no files
-	Env      map[string]string // added to the environment of its commands
+	Env      map[string]string // added to the environment of its commands and of its MCP servers that are commands
+
+	MCPServers []MCPServer // in the order in which "*" calls them
 }
 
 // TurnInput is a prompt.

@@ -243,6 +243,26 @@ var _ = Describe("The scripted agent as a provider", func() {
 				"  b-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn\n" +
 				"  c-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn"}))
 		})
+		It("does not wait for ever for a subscriber that never returns, and says where the agent is", func() {
+			virtually(func(ctx context.Context) {
+				t := &fakeT{}
+				in := fakeagent.NewT(t, fakeagent.Scripted())
+				stuck := make(chan struct{})
+				in.Subscribe(func(e event.Event) {
+					if _, ok := e.Payload.(event.TurnStarted); ok {
+						<-stuck
+					}
+				})
+				Expect(in.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(Succeed())
+				_, err := in.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "b", Text: "x"})
+				Expect(err).NotTo(HaveOccurred())
+				began := time.Now()
+				t.end()
+				Expect(time.Since(began)).To(Equal(10 * time.Second))
+				Expect(t.errors).To(HaveExactElements(ContainSubstring("it has not ended within 10s; does a subscriber not return? The turn waits for it\nthread b is in")))
+				close(stuck)
+			})
+		})
 		It("says nothing where nothing is wrong", func() {
 			t := &fakeT{}
 			fakeagent.NewT(t, fakeagent.Scripted())

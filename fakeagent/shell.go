@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/internal/procgroup"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
@@ -96,7 +97,7 @@ func (sh OSShell) Run(ctx context.Context, s SessionConfig, command string) (She
 			return ShellResult{}, err
 		}
 	}
-	kill := ownGroup(cmd)
+	kill := procgroup.Own(cmd)
 	r, w, err := os.Pipe()
 	if err != nil {
 		return ShellResult{}, err

@@ -5,26 +5,9 @@ package fakeagent
 import (
 	"io"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 )
-
-// ownGroup gives the command a process group of its own, which dies with its context. kill ends what is left of the group.
-func ownGroup(cmd *exec.Cmd) (kill func()) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
-	killGroup := func() error {
-		if cmd.Process == nil {
-			return nil
-		}
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
-	cmd.Cancel = killGroup
-	return func() { _ = killGroup() } // mostly there is nothing left, which is an error
-}
 
 // drain reads what is in a pipe, without waiting for more.
 func drain(r *os.File, to io.Writer) {

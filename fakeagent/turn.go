@@ -60,7 +60,7 @@ func (t *turn) play() {
 	over := false
 	defer func() { // also where a function of the test's panics, or ends the goroutine
 		if !over {
-			why := abandoned("a function of the configuration", "turn "+t.id, recover())
+			why := abandoned("Choose, Files, Shell, MCP or Spawn", "turn "+t.id, recover())
 			t.th.in.violate("%s", why)
 			why, _, _ = strings.Cut(why, "\n")
 			err = &failure{message: "fake-agent: " + why}
@@ -93,11 +93,11 @@ func (t *turn) end(err error) {
 	th.active = nil
 	th.emitLocked(event.Event{TurnID: t.id, Payload: end})
 	th.mu.Lock()
-	if !th.stopping || th.active != nil {
-		th.mu.Unlock()
-		return
+	last := th.leaveLocked()
+	th.mu.Unlock()
+	if last {
+		th.exit()
 	}
-	th.exitLocked()
 }
 
 // script chooses the script and plays it.
@@ -170,6 +170,8 @@ func (t *turn) step(s script.Step) error {
 		return t.plan(s)
 	case script.ToolStep:
 		return t.tool(s)
+	case script.MCPStep:
+		return t.mcp(s)
 	case script.ApprovalStep:
 		return t.approvals(s)
 	case script.UsageStep:

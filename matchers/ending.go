@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
-// EndCompleted matches a run, or an ending, that is completed: every step ran.
+// EndCompleted matches a run, or an ending, that is completed: the script was played to its end. Tool calls may have failed.
 func EndCompleted() Matcher { return ending("EndCompleted", timeline.Completed, "", nil) }
 
 // EndFailed matches one that failed, with a message that is a string or matches.

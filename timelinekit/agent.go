@@ -49,6 +49,16 @@ func (a *agent) append(at time.Time, turnID, itemID string, item timeline.Item) 
 	a.change()
 }
 
+// calling says that an MCP call is in flight. a.mu is locked.
+func (a *agent) calling() bool {
+	tl := a.log.Snapshot()
+	if tl.Len() == 0 {
+		return false
+	}
+	c, ok := tl.At(tl.Len() - 1).(timeline.ToolCall)
+	return ok && c.Status == timeline.Running && strings.HasPrefix(c.Name, "mcp__")
+}
+
 // running is the turn, if it has started. a.mu is locked.
 func (a *agent) running() *Turn {
 	if a.turn != nil && a.turn.started {
@@ -60,7 +70,10 @@ func (a *agent) running() *Turn {
 // RunOption shapes a new agent.
 type RunOption func(*agentConfig)
 
-type agentConfig struct{ id, cwd, provider string }
+type agentConfig struct {
+	id, cwd, provider string
+	servers           []fakeagent.MCPServer
+}
 
 // Cwd is the folder that the agent works in, instead of a fresh workspace. It must exist.
 func Cwd(dir string) RunOption { return func(c *agentConfig) { c.cwd = dir } }
@@ -70,6 +83,11 @@ func AgentID(id string) RunOption { return func(c *agentConfig) { c.id = id } }
 
 // Provider runs the agent on the registered provider of that id, instead of the default.
 func Provider(id string) RunOption { return func(c *agentConfig) { c.provider = id } }
+
+// MCPServers puts MCP servers into the agent's session, for the mcp steps of its scripts.
+func MCPServers(servers ...fakeagent.MCPServer) RunOption {
+	return func(c *agentConfig) { c.servers = append(c.servers, servers...) }
+}
 
 // CreateAgent makes an agent without a turn and returns its id. A provider that does not start its session is an error, and then
 // there is no agent.
@@ -84,7 +102,7 @@ func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID stri
 	}
 	h.tell(a, timeline.AgentInitializing)
 	err = h.command(ctx, a.provider, func(ctx context.Context) error {
-		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd})
+		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd, MCPServers: c.servers})
 	})
 	if err != nil {
 		h.forget(a)
@@ -116,7 +134,7 @@ func (h *Host) newAgent(c agentConfig) (*agent, error) {
 	}
 	p := h.listed(c.provider)
 	if p == nil {
-		return nil, fmt.Errorf("timelinekit: no provider %q; register it first", c.provider)
+		return nil, fmt.Errorf("timelinekit: no provider %q; this host has: %s", c.provider, h.providerIDs())
 	}
 	h.made++
 	name := "agent-" + strconv.Itoa(h.made)

@@ -105,7 +105,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		if !current {
 			return stray()
 		}
-		a.open(e, &Request{Type: "question", Questions: p.Questions, Blocking: p.ResponseMode != "message"})
+		a.open(e, &Request{Type: question, Questions: p.Questions, Blocking: p.ResponseMode != "message"})
 	case event.RequestResolved:
 		a.resolve(e.RequestID, p.Decision)
 	case event.UserInputResolved:

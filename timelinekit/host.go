@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/mcpcall"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
@@ -25,6 +26,7 @@ type Run = timeline.Run
 
 const (
 	interruptLimit = 2 * time.Second  // for a provider to end a turn that was interrupted
+	callLimit      = 20 * time.Second // for an MCP call that an interrupt waits for: it has 10s, and so has the handshake before the first one
 	closeLimit     = 10 * time.Second // for everything to end at the test's end
 )
 
@@ -77,6 +79,7 @@ func NewHost(t T, opts ...Option) *Host {
 		cfg := fakeagent.Scripted()
 		cfg.AllowShell = true
 		cfg.Files = lazyFiles{h: h}
+		cfg.MCP = mcpcall.New()
 		cfg.Spawn = func(cmd *exec.Cmd) error { return h.makeWorkspace(cmd.Dir) }
 		in, err := fakeagent.New(cfg)
 		if err != nil {

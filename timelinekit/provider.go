@@ -1,10 +1,12 @@
 package timelinekit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -67,6 +69,17 @@ func (h *Host) listed(id string) *provider {
 		}
 	}
 	return nil
+}
+
+// providerIDs names the listed ones. h.mu is locked.
+func (h *Host) providerIDs() string {
+	var ids []string
+	for _, p := range h.providers {
+		if p.listed {
+			ids = append(ids, p.id)
+		}
+	}
+	return cmp.Or(strings.Join(ids, ", "), "none")
 }
 
 // ProviderInfo is a provider as the host lists it.

@@ -37,7 +37,7 @@ var _ = Describe("Providers of a host", func() {
 		remove()
 		remove()
 		_, err = host.CreateAgent(ctx, timelinekit.Provider("fake-agent"))
-		Expect(err).To(MatchError(`timelinekit: no provider "fake-agent"; register it first`))
+		Expect(err).To(MatchError(`timelinekit: no provider "fake-agent"; this host has: plain`))
 		Expect(host.SendPrompt(ctx, run.AgentID, "y")).To(EndCompleted(), "an agent that has it keeps it")
 	})
 	It("of the kit give the same timeline, whoever made them", func(ctx SpecContext) {

@@ -40,6 +40,24 @@ func (r *Request) String() string {
 	return strings.TrimRight(s+" is closed ("+r.Reason+") "+r.Decision, " ")
 }
 
+// question is the type of a request that is no approval.
+const question = "question"
+
+func (r *Request) kind() string {
+	if r.Type == question {
+		return "a question"
+	}
+	return "an approval"
+}
+
+// method is what answers it.
+func (r *Request) method() string {
+	if r.Type == question {
+		return "Answer"
+	}
+	return "Respond"
+}
+
 func (r *Request) close(decision, reason string) {
 	r.Open, r.Decision, r.Reason = false, decision, reason
 }
@@ -134,19 +152,19 @@ func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
 
 // Respond answers an approval. A request that is not open is [fakeagent.ErrUnknownRequest]: of two answers the second one is an error.
 func (h *Host) Respond(ctx context.Context, agentID, requestID string, d fakeagent.Decision) error {
-	return h.answer(ctx, agentID, requestID, func(ctx context.Context, p fakeagent.Provider) error {
+	return h.answer(ctx, agentID, requestID, false, func(ctx context.Context, p fakeagent.Provider) error {
 		return p.RespondToRequest(ctx, agentID, requestID, d)
 	})
 }
 
 // Answer answers a question, a value for each question's id; see [Host.Respond].
 func (h *Host) Answer(ctx context.Context, agentID, requestID string, answers map[string]any) error {
-	return h.answer(ctx, agentID, requestID, func(ctx context.Context, p fakeagent.Provider) error {
+	return h.answer(ctx, agentID, requestID, true, func(ctx context.Context, p fakeagent.Provider) error {
 		return p.RespondToUserInput(ctx, agentID, requestID, answers)
 	})
 }
 
-func (h *Host) answer(ctx context.Context, agentID, requestID string, tell func(context.Context, fakeagent.Provider) error) error {
+func (h *Host) answer(ctx context.Context, agentID, requestID string, isAnswer bool, tell func(context.Context, fakeagent.Provider) error) error {
 	a, err := h.agent(agentID)
 	if err != nil {
 		return err
@@ -158,6 +176,8 @@ func (h *Host) answer(ctx context.Context, agentID, requestID string, tell func(
 		err = fmt.Errorf("timelinekit: %w %q: agent %s never asked it", fakeagent.ErrUnknownRequest, requestID, agentID)
 	case !r.Open:
 		err = fmt.Errorf("timelinekit: %w %q of agent %s: it was closed before (%s)", fakeagent.ErrUnknownRequest, requestID, agentID, r.Reason)
+	case (r.Type == question) != isAnswer:
+		err = fmt.Errorf("timelinekit: request %s of agent %s is %s; use %s", requestID, agentID, r.kind(), r.method())
 	case r.answering:
 		err = fmt.Errorf("timelinekit: %w %q of agent %s: it is being answered already", fakeagent.ErrUnknownRequest, requestID, agentID)
 	default:

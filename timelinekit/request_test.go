@@ -64,6 +64,14 @@ var _ = Describe("What an agent asks", func() {
 				MatchError(`timelinekit: no open request "req-7": agent agent-1 never asked it`)))
 			turn.Wait(ctx)
 		})
+		It("is no question: an answer of the wrong kind says what is right", func(ctx SpecContext) {
+			turn := host.StartFakeAgentTurn(ctx, approval)
+			req, err := turn.AwaitRequest(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(host.Answer(ctx, turn.AgentID, req.ID, nil)).To(MatchError("timelinekit: request req-1 of agent agent-1 is an approval; use Respond"))
+			Expect(host.Respond(ctx, turn.AgentID, req.ID, fakeagent.Accept)).To(Succeed())
+			turn.Wait(ctx)
+		})
 		It("stays open after an answer that is not on offer", func(ctx SpecContext) {
 			turn := host.StartFakeAgentTurn(ctx, approval)
 			req, err := turn.AwaitRequest(ctx)
@@ -117,6 +125,10 @@ var _ = Describe("What an agent asks", func() {
 			p.emit(turn.AgentID, turn.TurnID, event.TurnCompleted{State: event.TurnEndCompleted})
 		}
 
+		It("is no approval: an answer of the wrong kind says what is right", func(ctx SpecContext) {
+			Expect(host.Respond(ctx, turn.AgentID, "q1", fakeagent.Accept)).To(MatchError("timelinekit: request q1 of agent agent-1 is a question; use Answer"))
+			end()
+		})
 		It("takes the answers to a question", func(ctx SpecContext) {
 			req, err := turn.AwaitRequest(ctx)
 			Expect(err).NotTo(HaveOccurred())

@@ -104,6 +104,14 @@ var _ = Describe("Running turns", func() {
 			cancel()
 			Expect(turn.Await(over)).To(Equal(first), "a turn that is over needs no waiting")
 		})
+		It("prints as what it is doing, and after its end as its run", func(ctx SpecContext) {
+			turn := host.StartFakeAgentTurn(ctx, script.New(script.Hold("here")))
+			Expect(turn.Gate("here").AwaitHeld(ctx)).To(Succeed())
+			Expect(turn.String()).To(HavePrefix("turn agent-1-turn-1 has not ended; call Wait first:\nagent agent-1 is running, in step 1 {\"hold\":\"here\"}\n"))
+			turn.Gate("here").Release()
+			Expect(turn.String()).To(Or(HavePrefix("turn agent-1-turn-1 has"), Equal(turn.Wait(ctx).String())))
+			Expect(turn.GomegaString()).To(Equal(turn.Wait(ctx).String()))
+		})
 		It("has a twin for every other goroutine, which returns an error instead of failing the test", func(ctx SpecContext) {
 			id, err := host.CreateAgent(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -255,7 +263,7 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 		})
 		It("cannot work in a folder that is not there", func(ctx SpecContext) {
 			_, err := host.CreateAgent(ctx, timelinekit.Cwd("no/such"))
-			Expect(err).To(MatchError(`timelinekit: cwd "no/such" cannot be used (no such file or directory); create the folder first`))
+			Expect(err).To(MatchError(MatchRegexp(`^timelinekit: cwd "/.*/no/such" cannot be used \(no such file or directory\); create the folder first$`)))
 			file := filepath.Join(GinkgoT().TempDir(), "f")
 			Expect(os.WriteFile(file, nil, 0o644)).To(Succeed())
 			_, err = host.CreateAgent(ctx, timelinekit.Cwd(file))

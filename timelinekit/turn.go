@@ -118,7 +118,8 @@ func (h *Host) RunPrompt(ctx context.Context, prompt string, opts ...RunOption) 
 }
 
 // RunFakeAgentTurn makes an agent, runs a turn that plays the script, and waits for its end. The prompt, and so the user's message,
-// is the script as JSON.
+// is the script as JSON. In the run of a turn that failed the host's own words, an assistant message that begins with [System Error],
+// follow the error.
 func (h *Host) RunFakeAgentTurn(ctx context.Context, s script.Script, opts ...RunOption) Run {
 	h.t.Helper()
 	return h.RunPrompt(ctx, h.promptOf(s), opts...)
@@ -199,6 +200,19 @@ func (t *Turn) Await(ctx context.Context) (Run, error) {
 	}
 }
 
+// String says which turn it is and how it stands.
+func (t *Turn) String() string {
+	select {
+	case <-t.done:
+		return t.run.String()
+	default:
+		return "turn " + t.TurnID + " has not ended; call Wait first:\n" + t.host.describe(t.agent)
+	}
+}
+
+// GomegaString is how a failure message shows the turn.
+func (t *Turn) GomegaString() string { return t.String() }
+
 // Done is closed when the turn has ended.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
@@ -255,6 +269,10 @@ func (h *Host) interrupt(ctx context.Context, t *Turn) error {
 		return t.agent.provider.InterruptTurn(ctx, t.AgentID, id)
 	})
 	if refused == nil || errors.Is(refused, fakeagent.ErrNoSession) { // its end is on the way
+		if t.awaitCall(ctx) {
+			limit, cancel = context.WithTimeoutCause(ctx, interruptLimit, errNotEnded)
+			defer cancel()
+		}
 		select {
 		case <-t.done:
 		case <-limit.Done():
@@ -273,6 +291,26 @@ func (h *Host) interrupt(ctx context.Context, t *Turn) error {
 		h.violate("%v", err)
 	}
 	return err
+}
+
+// awaitCall waits for an MCP call in flight, which an interrupt lets finish, and says whether there was one.
+func (t *Turn) awaitCall(ctx context.Context) (waited bool) {
+	limit, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	for {
+		t.agent.mu.Lock()
+		calling, change := t.agent.calling(), t.agent.next()
+		t.agent.mu.Unlock()
+		if !calling || limit.Err() != nil {
+			return waited
+		}
+		waited = true
+		select {
+		case <-change:
+		case <-t.done:
+		case <-limit.Done():
+		}
+	}
 }
 
 var errNotEnded = fmt.Errorf("the provider did not end it within %v", interruptLimit)

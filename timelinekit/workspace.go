@@ -22,7 +22,7 @@ func folder(dir string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("timelinekit: cwd %q cannot be used (%w); create the folder first", dir, err)
+		return "", fmt.Errorf("timelinekit: cwd %q cannot be used (%w); create the folder first", abs, err)
 	}
 	return abs, nil
 }

@@ -60,6 +60,7 @@ const (
 
 	CommandExecution ItemType = "command_execution"
 	FileChange       ItemType = "file_change"
+	MCPToolCall      ItemType = "mcp_tool_call"
 	DynamicToolCall  ItemType = "dynamic_tool_call"
 )
 

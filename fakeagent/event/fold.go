@@ -7,7 +7,9 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
-// Fold turns the events of one thread into timeline items. It takes them in order, one at a time. The zero value is ready.
+// Fold turns the events of one thread into the rows of a timeline. It takes them in order, one at a time. The zero value is ready.
+//
+// What it returns is appended to a [timeline.Log]. Its snapshots show one item for all states of a tool call and all pieces of a message.
 type Fold struct {
 	begun []begun // the messages and tool calls of this turn
 	shown string  // the last error of this turn

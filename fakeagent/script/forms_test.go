@@ -30,6 +30,14 @@ var forms = []form{
 		`{"say":"done"}`, []string{`{"say":{"text":"done"}}`, `{"say":{"text":"done","intervalMs":0}}`},
 	},
 	{
+		"calls an MCP tool", script.MCP("my-tools", "show", map[string]any{"b": "<x>", "a": 1}),
+		`{"mcp":{"server":"my-tools","tool":"show","arguments":{"a":1,"b":"<x>"}}}`, nil,
+	},
+	{
+		"calls an MCP tool of every server, without arguments", script.MCP("*", "ping", nil),
+		`{"mcp":{"server":"*","tool":"ping"}}`, []string{`{"mcp":{"tool":"ping","server":"*"}}`},
+	},
+	{
 		"says nothing", script.Say(""),
 		`{"say":""}`, []string{`{"say":{"text":""}}`},
 	},

@@ -21,6 +21,7 @@ var kinds = []kind{
 	kindOf[PlanStep]("replaces the agent's plan"),
 	kindOf[ToolStep]("a claimed tool call"),
 	kindOf[ApprovalStep]("asks for approvals, all at once, and waits for the answers"),
+	kindOf[MCPStep]("calls a tool of an MCP server of the session"),
 	kindOf[UsageStep]("tells what the thread has used, in tokens"),
 }
 
@@ -132,6 +133,12 @@ func (s *Approval) shape(o *object) {
 
 func (s *ApprovalTool) shape(o *object) {
 	tool(o, &s.Name, &s.Detail, &s.Input, &s.Output)
+}
+
+func (s *MCPStep) shape(o *object) {
+	o.text(&s.Server, "server", must|filled, "the server's name in the session, or * for every one")
+	o.text(&s.Tool, "tool", must|filled, "the tool")
+	o.json(&s.Arguments, "arguments", "what it is given, {} by default", true)
 }
 
 func (s *UsageStep) shape(o *object) {

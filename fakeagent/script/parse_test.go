@@ -51,7 +51,7 @@ var refusals = []refused{
 	{because: "a step has one key twice", json: `[▸{"say":"x","say":"y"}]`, reason: `step 1 must have exactly one key, has "say" and "say"`, schemaAccepts: true},
 	{because: "a step has many keys", json: `[▸{"say":"x","text":"y","chunks":2,"intervalMs":1}]`, reason: `step 1 must have exactly one key, has "say", "text", "chunks" and more`},
 	{because: "a step has an unknown key", json: `[{"say":"x"},{"say":"y"},{▸"wirte":{}}]`, reason: `step 3: unknown key "wirte", did you mean "write"?`},
-	{because: "a step is of a kind that is not there yet", json: `[{▸"mcp":{}}]`, reason: `step 1: unknown key "mcp", did you mean "say"?`},
+	{because: "a step is of a kind that is not there yet", json: `[{▸"task":{}}]`, reason: `step 1: unknown key "task", did you mean "bash"?`},
 	{because: "an unknown key is long", json: `[{▸"` + strings.Repeat("é", 100) + `":1}]`, reason: `step 1: unknown key "` + strings.Repeat("é", 20) + `…", did you mean "think"?`},
 
 	{because: "a key behind a step's key is unknown", json: `[{"write":{▸"pth":"a","content":""}}]`, reason: `step 1 (write): unknown key "pth", did you mean "path"?`},

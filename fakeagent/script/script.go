@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -119,6 +120,13 @@ type ApprovalTool struct {
 	Output json.RawMessage
 }
 
+// MCPStep calls a tool of an MCP server of the session, or, where Server is "*", of every one of them.
+type MCPStep struct {
+	Server    string
+	Tool      string
+	Arguments json.RawMessage // an object; nil is {}
+}
+
 // UsageStep tells what the thread has used, in tokens. Zero is left out, but for UsedTokens.
 type UsageStep struct {
 	UsedTokens                int
@@ -167,6 +175,21 @@ func Sleep(d time.Duration) Step { return SleepStep{d} }
 // Hold is a [HoldStep].
 func Hold(name string) Step { return HoldStep{Name: name} }
 
+// MCP is an [MCPStep]. The server "*" is every one of the session.
+func MCP(server, tool string, arguments map[string]any) Step {
+	var raw json.RawMessage
+	if arguments != nil {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(arguments); err != nil {
+			b.WriteString(err.Error()) // which is no JSON, as whoever plays or prints the script will be told
+		}
+		raw = bytes.TrimSpace(b.Bytes())
+	}
+	return MCPStep{server, tool, raw}
+}
+
 // Ask is an [ApprovalStep].
 func Ask(approvals ...Approval) Step { return ApprovalStep{approvals} }
 
@@ -181,6 +204,7 @@ func (HoldStep) Key() string     { return "hold" }
 func (PlanStep) Key() string     { return "plan" }
 func (ToolStep) Key() string     { return "tool" }
 func (ApprovalStep) Key() string { return "approval" }
+func (MCPStep) Key() string      { return "mcp" }
 func (UsageStep) Key() string    { return "usage" }
 
 func (s SayStep) shaped() shaper      { return &s }
@@ -194,4 +218,5 @@ func (s HoldStep) shaped() shaper     { return &s }
 func (s PlanStep) shaped() shaper     { return &s }
 func (s ToolStep) shaped() shaper     { return &s }
 func (s ApprovalStep) shaped() shaper { return &s }
+func (s MCPStep) shaped() shaper      { return &s }
 func (s UsageStep) shaped() shaper    { return &s }

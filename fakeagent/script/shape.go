@@ -331,7 +331,7 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 		}
 		var b bytes.Buffer
 		if err := json.Compact(&b, *dst); err != nil {
-			o.fail(key, "is no JSON: %v", err)
+			o.fail(key, "is no JSON (%v): %.60s", err, *dst)
 		} else if isObj && b.Bytes()[0] != '{' {
 			o.fail(key, "must be an object, is %.40s", b.Bytes())
 		} else {
@@ -571,7 +571,7 @@ func names(keys []member) string {
 func writeStep(step *Step) ([]byte, *Error) {
 	s := *step
 	if s == nil || reflect.TypeOf(s).Kind() == reflect.Pointer {
-		return nil, &Error{Reason: fmt.Sprintf(" must be a step, is %T", s)}
+		return nil, &Error{Reason: fmt.Sprintf(" must be the value of a step, is %T", s)}
 	}
 	b, err := write(s.shaped().shape)
 	if err != nil {

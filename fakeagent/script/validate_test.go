@@ -66,10 +66,11 @@ var _ = Describe("A script made in Go", func() {
 		Entry("a negative timeout", script.New(script.Ask(script.Approval{Title: "x", Timeout: -1})), "step 1 (approval): timeoutMs "+milliseconds+", is -1ns"),
 		Entry("text that is no UTF-8", script.New(script.Say("a\xff")), `step 1 (say): text is not valid UTF-8, which JSON could not carry: "a\xff"`),
 		Entry("a path that is no UTF-8", script.New(script.Write("\xfe", "")), `step 1 (write): path is not valid UTF-8, which JSON could not carry: "\xfe"`),
-		Entry("a pointer to a step", script.New(&script.SayStep{Text: "x"}), "step 1 must be a step, is *script.SayStep"),
-		Entry("a step that is nil", script.New(script.Say("x"), nil), "step 2 must be a step, is <nil>"),
-		Entry("a step of a branch that is nil", script.New(script.Ask(script.Approval{Title: "x", Allow: []script.Step{nil}})), "step 1 (approval): allow step 1 must be a step, is <nil>"),
-		Entry("an input that is no JSON", script.New(script.ToolStep{Name: "x", Input: json.RawMessage(`{"a"`)}), "step 1 (tool): input is no JSON: unexpected end of JSON input"),
+		Entry("arguments that JSON has no form for", script.New(script.MCP("s", "t", map[string]any{"x": make(chan int)})), "step 1 (mcp): arguments is no JSON (invalid character 'j' looking for beginning of value): json: unsupported type: chan int"),
+		Entry("a pointer to a step", script.New(&script.SayStep{Text: "x"}), "step 1 must be the value of a step, is *script.SayStep"),
+		Entry("a step that is nil", script.New(script.Say("x"), nil), "step 2 must be the value of a step, is <nil>"),
+		Entry("a step of a branch that is nil", script.New(script.Ask(script.Approval{Title: "x", Allow: []script.Step{nil}})), "step 1 (approval): allow step 1 must be the value of a step, is <nil>"),
+		Entry("an input that is no JSON", script.New(script.ToolStep{Name: "x", Input: json.RawMessage(`{"a"`)}), "step 1 (tool): input is no JSON (unexpected end of JSON input): {\"a\""),
 		Entry("more than may be parsed", script.New(script.Say(strings.Repeat("x", script.MaxSize))), "it is 4194326 bytes long; the limit is 4194304"),
 	)
 

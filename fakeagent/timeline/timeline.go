@@ -87,7 +87,7 @@ func (t Timeline) Turn(id string) Timeline {
 	return out
 }
 
-// String is a table, one line an item.
+// String is a table, one line an item. Behind the first item of each turn stands the turn.
 func (t Timeline) String() string {
 	if t.Len() == 0 {
 		return "(no items)"
@@ -154,7 +154,7 @@ const (
 	AgentClosed       AgentStatus = "closed"       // its session is over
 )
 
-// Run is a turn that has ended. It prints as its ending and its items.
+// Run is a turn that has ended. It prints as its ending and its items. To compare two with go-cmp, compare their Items.
 type Run struct {
 	AgentID  string
 	TurnID   string

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/mcpcall"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	"github.com/understudy-go/understudy/timelinekit"
 )
@@ -25,6 +27,7 @@ type runCommand struct {
 	JSON       bool     `name:"json" help:"Print canonical timeline items, one a line."`
 	Speed      speed    `placeholder:"F" default:"1" help:"0 does not wait, 1 is real time, 10 ten times as fast."`
 	AllowShell bool     `help:"Let bash steps with run start real processes."`
+	MCP        []server `name:"mcp" sep:"none" placeholder:"NAME=URL or CMD" help:"An MCP server of the session; may be given several times."`
 	Verbose    bool     `help:"Say why a tool call failed, as on a terminal."`
 	Prompts    []string `arg:"" name:"prompt" help:"A script as JSON, or any text; behind -- if it begins with -."`
 }
@@ -65,6 +68,28 @@ func (s *speed) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// server is an MCP server: a name and a URL, or a name and a command line, which is divided at white space.
+type server struct{ fakeagent.MCPServer }
+
+func (m *server) Decode(ctx *kong.DecodeContext) error {
+	value, err := valueOf(ctx)
+	if err != nil {
+		return err
+	}
+	name, rest, _ := strings.Cut(value, "=")
+	words := strings.Fields(rest)
+	if name = strings.TrimSpace(name); name == "" || len(words) == 0 {
+		return errors.New("an MCP server is given as NAME=URL or NAME=CMD")
+	}
+	m.Name = name
+	if strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://") {
+		m.URL = rest
+	} else {
+		m.Command, m.Args = words[0], words[1:]
+	}
+	return nil
+}
+
 // valueOf is the value of a flag, also one that begins with a hyphen: for -1 there is a better answer than that it is no flag.
 func valueOf(ctx *kong.DecodeContext) (string, error) {
 	token := ctx.Scan.Pop()
@@ -83,6 +108,7 @@ func (r *runCommand) run(ctx context.Context, c console) (code int) {
 	defer t.close(&code)
 
 	cfg := fakeagent.Scripted()
+	cfg.MCP = mcpcall.New()
 	cfg.AllowShell, cfg.Speed, cfg.Instant = r.AllowShell, float64(r.Speed), r.Speed == 0
 	agent := fakeagent.NewT(t, cfg)
 	host := timelinekit.NewHost(t, timelinekit.WithProvider("fake-agent", agent))
@@ -96,7 +122,11 @@ func (r *runCommand) run(ctx context.Context, c console) (code int) {
 			}
 		}
 	})
-	id, err := host.CreateAgent(context.Background(), timelinekit.Cwd(string(r.Cwd)))
+	var servers []fakeagent.MCPServer
+	for _, m := range r.MCP {
+		servers = append(servers, m.MCPServer)
+	}
+	id, err := host.CreateAgent(context.Background(), timelinekit.Cwd(string(r.Cwd)), timelinekit.MCPServers(servers...))
 	if err != nil {
 		t.Errorf("%v", err)
 		return exitFailed

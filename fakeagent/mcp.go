@@ -1,0 +1,153 @@
+package fakeagent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// MCPServer is an MCP server that a session may call: a command that speaks on stdio, or a URL. It prints as its name alone, since the
+// rest may hold secrets.
+type MCPServer struct {
+	Name    string // what scripts call it
+	Command string // looked up in PATH and started in the session's Cwd
+	Args    []string
+	Env     map[string]string // added to the environment of the command
+	URL     string            // of a server that speaks streamable HTTP; instead of Command
+	SSE     bool              // it speaks the older HTTP transport with server-sent events
+	Headers map[string]string // sent with every request to URL
+}
+
+// Format prints the name and the kind, whatever the verb.
+func (s MCPServer) Format(f fmt.State, _ rune) {
+	kind := "stdio"
+	if s.URL != "" {
+		kind = "http"
+	}
+	_, _ = io.WriteString(f, "MCP server "+s.Name+" ("+kind+")")
+}
+
+// MCP connects to MCP servers. Package mcpcall has one that speaks with the official SDK.
+type MCP interface {
+	// Connect opens a session with a server, when a script calls it for the first time.
+	Connect(ctx context.Context, to MCPConnect) (MCPClient, error)
+}
+
+// MCPConnect says to whom, and for whom.
+type MCPConnect struct {
+	Server  MCPServer
+	Session SessionConfig
+	Spawn   func(*exec.Cmd) error // may be nil; see Config.Spawn
+}
+
+// MCPClient is an open session with one server. It is used by one goroutine at a time. Its errors hold no URL, no header and no value of
+// an environment.
+type MCPClient interface {
+	// CallTool calls a tool with an object. The error is a call that got no result.
+	CallTool(ctx context.Context, tool string, arguments json.RawMessage) (MCPResult, error)
+	// Close ends the session, and the server if it is a command. It does not take longer than a few seconds.
+	Close() error
+}
+
+// MCPResult is what a tool returned.
+type MCPResult struct {
+	JSON    json.RawMessage // all of it, as the protocol has it
+	Text    string          // its text content
+	IsError bool            // the tool says that it failed
+}
+
+var errNoMCP = errors.New("no MCP client: set Config.MCP to mcpcall.New()")
+
+func (t *turn) mcp(s script.MCPStep) error {
+	servers := t.th.session.MCPServers
+	if s.Server != "*" {
+		i := slices.IndexFunc(servers, func(m MCPServer) bool { return m.Name == s.Server })
+		if i < 0 {
+			return t.callMCP(s, s.Server, func() (MCPClient, error) { return nil, unknownServer(s.Server, servers) })
+		}
+		servers = servers[i : i+1]
+	}
+	for _, m := range servers {
+		if err := t.callMCP(s, m.Name, func() (MCPClient, error) { return t.th.connect(m) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unknownServer(name string, servers []MCPServer) error {
+	var have []string
+	for _, m := range servers {
+		have = append(have, m.Name)
+	}
+	return fmt.Errorf("no MCP server %q in the session config (have: %s)", name, cmp.Or(strings.Join(have, ", "), "none"))
+}
+
+// callMCP is one call, which an interrupt does not cut short: a server would not know how far it got.
+func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClient, error)) error {
+	arguments := s.Arguments
+	if arguments == nil {
+		arguments = json.RawMessage("{}")
+	}
+	item := event.Item{ItemType: event.MCPToolCall, Title: "mcp__" + server + "__" + s.Tool, Data: timeline.Unknown{Input: arguments}}
+	return t.call(item, func(item *event.Item) error {
+		client, err := connect()
+		if err != nil {
+			return err
+		}
+		result, err := client.CallTool(context.WithoutCancel(t.ctx), s.Tool, arguments)
+		if err != nil {
+			return err
+		}
+		item.Data = timeline.Unknown{Input: arguments, Output: result.JSON}
+		if result.IsError {
+			return errors.New(cmp.Or(result.Text, "the tool says that it failed"))
+		}
+		return nil
+	})
+}
+
+// connect is the session's client of a server. One that could not be opened is tried again at the next call.
+func (th *thread) connect(m MCPServer) (MCPClient, error) {
+	th.mu.Lock()
+	c := th.clients[m.Name]
+	th.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	if th.in.cfg.MCP == nil {
+		return nil, errNoMCP
+	}
+	c, err := th.in.cfg.MCP.Connect(context.Background(), MCPConnect{m, th.session, th.in.cfg.Spawn})
+	if err != nil {
+		return nil, err
+	}
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.clients == nil {
+		th.clients = map[string]MCPClient{}
+	}
+	th.clients[m.Name] = c
+	return c, nil
+}
+
+// disconnect closes the clients of a session in which no turn runs.
+func (th *thread) disconnect() {
+	th.mu.Lock()
+	clients := th.clients
+	th.clients = nil
+	th.mu.Unlock()
+	for _, c := range clients {
+		_ = c.Close() // there is nobody to tell, and nothing to do
+	}
+}
