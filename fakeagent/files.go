@@ -104,6 +104,9 @@ func (OSFiles) WriteFile(_ context.Context, s SessionConfig, path string, data [
 		}
 		if dir := filepath.Dir(path); dir != "." {
 			if err := root.MkdirAll(dir, 0o755); err != nil {
+				if _, why := root.Stat(dir); why != nil {
+					err = why // that the folder is a link out, which not every Go says of MkdirAll
+				}
 				return err
 			}
 		}
