@@ -36,6 +36,7 @@ var _ = Describe("An approval", func() {
 		for _, e := range a.seen()[2:5] {
 			Expect(e.ItemID).To(Equal("t-1-1"))
 		}
+		Expect(a.seen()[2].Payload).To(HaveField("Item.Data", timeline.Shell{Command: "rm -rf build", Cwd: a.cwd}))
 		Expect(a.seen()[3]).To(And(
 			HaveField("RequestID", "req-1"),
 			HaveField("Payload", event.RequestOpened{RequestType: "command_execution_approval", Detail: "rm -rf build"})))
@@ -51,6 +52,12 @@ var _ = Describe("An approval", func() {
 		Entry("when accepted for the session", fakeagent.AcceptForSession, BeShellCall("rm -rf build", WithStatus(timeline.Completed)), BeAssistantMessage("gone"), BeAssistantMessage("end")),
 		Entry("when declined", fakeagent.Decline, BeShellCall("rm -rf build", WithError("declined by the user")), BeAssistantMessage("left alone"), BeAssistantMessage("end")),
 	)
+	It("has its item declined in the events when the user declined, and not merely failed", func() {
+		answering(map[string]fakeagent.Decision{"rm -rf build": fakeagent.Decline})
+		a.run(ask)
+		Expect(a.seen()).To(ContainElement(HaveField("Payload", And(
+			BeAssignableToTypeOf(event.ItemCompleted{}), HaveField("Item.Status", event.Declined), HaveField("Item.Error", "declined by the user")))))
+	})
 	It("cancels the turn when the answer is cancel", func() {
 		answering(map[string]fakeagent.Decision{"rm -rf build": fakeagent.Cancel})
 		Expect(a.run(ask)).To(And(EndCanceled(), HaveItems(BeShellCall("rm -rf build", WithError("canceled")))))
@@ -71,6 +78,33 @@ var _ = Describe("An approval", func() {
 			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest))
 		})
 	})
+
+	It("is resolved before its row is settled, also where the turn is interrupted", func() {
+		id := a.send(ask)
+		Eventually(a.types).Should(ContainElement("request.opened"))
+		Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+		a.wait(id)
+		Expect(a.types()[1:]).To(Equal([]string{"turn.started", "item.started", "request.opened", "request.resolved", "item.completed", "turn.completed"}))
+		Expect(a.seen()[4]).To(HaveField("Payload", event.RequestResolved{RequestType: "command_execution_approval", Decision: "cancel"}))
+	})
+	DescribeTable("settles its row as canceled where the turn is interrupted at the end of its branch",
+		func(last string) {
+			virtually(func(ctx context.Context) {
+				a := start(fakeagent.Scripted(), "")
+				defer a.Close()
+				id := a.send(`[{"approval":{"title":"rm","allow":[` + last + `]}},{"say":"never"}]`)
+				time.Sleep(time.Second)
+				Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(Succeed())
+				time.Sleep(time.Second)
+				Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+				Expect(a.wait(id)).To(And(EndCanceled(), ContainItems(BeShellCall("rm", WithError("canceled")))))
+			})
+		},
+		Entry("in a sleep", `{"sleep":3600000}`),
+		Entry("in a hold", `{"hold":"g"}`),
+		Entry("in a tool call", `{"tool":{"name":"t","holdMs":3600000}}`),
+		Entry("in another approval", `{"approval":{"title":"mv"}}`),
+	)
 
 	Describe("a list of them", func() {
 		const two = `[{"approval":[
@@ -122,6 +156,8 @@ var _ = Describe("An approval", func() {
 		It("that is not on offer is an error, and the request stays open", func() {
 			id := a.send(`[{"approval":{"title":"rm","options":["accept","decline"]}}]`)
 			Eventually(a.types).Should(ContainElement("request.opened"))
+			Expect(a.seen()).To(ContainElement(HaveField("Payload", event.RequestOpened{
+				RequestType: "command_execution_approval", Detail: "rm", Options: []string{"accept", "decline"}})))
 			Expect(a.RespondToRequest(ctx, "a", "req-1", "maybe")).To(MatchError(`fakeagent: request req-1 offers accept, decline, cancel, not "maybe"`))
 			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.AcceptForSession)).To(MatchError(ContainSubstring("not")))
 			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Decline)).To(Succeed())
@@ -133,6 +169,14 @@ var _ = Describe("An approval", func() {
 		})
 	})
 
+	It("claims what its tool gave only where the tool was let run", func() {
+		answering(map[string]fakeagent.Decision{"yes": fakeagent.Accept, "no": fakeagent.Decline})
+		Expect(lines(a.run(`[{"approval":[
+			{"title":"yes","tool":{"name":"fetch","input":1,"output":2}},
+			{"title":"no","tool":{"name":"fetch","input":1,"output":2}}]}]`), a.cwd)).To(HaveExactElements(
+			`{"type":"tool_call","callId":"t-1-1","name":"fetch","detail":{"type":"unknown","input":1,"output":2},"status":"completed","error":null}`,
+			ContainSubstring(`"detail":{"type":"unknown","input":1,"output":null},"status":"failed"`)))
+	})
 	It("of a kind that is no command is a call named by the kind, with the title as its text", func() {
 		answering(map[string]fakeagent.Decision{"change a.ts": fakeagent.Accept})
 		Expect(lines(a.run(`[{"approval":{"title":"change a.ts","type":"file_change_approval"}}]`), a.cwd)).To(HaveExactElements(

@@ -3,6 +3,7 @@ package fakeagent_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -58,6 +59,12 @@ var _ = Describe("Which script a prompt runs", func() {
 			Entry("a negative delay", `{"steps":[],"stepDelayMs":-5}`, "stepDelayMs must be a whole number of milliseconds, 0 or more, is -5"),
 			Entry("a detail that the timeline cannot have", `[{"tool":{"name":"Read","detail":{"type":"read","filePath":5}}}]`,
 				"step 1 (tool): timeline: read: filePath must be a string, is a number"),
+			Entry("such a detail where the answer is yes", `[{"approval":{"title":"x","timeoutMs":1,"allow":[{"tool":{"name":"Read","detail":{"type":"read","filePath":5}}}]}}]`,
+				"step 1 (approval): step 1 (tool): timeline: read: filePath must be a string, is a number"),
+			Entry("such a detail where the answer is no", `[{"approval":{"title":"x","timeoutMs":1,"deny":[{"tool":{"name":"Read","detail":{"type":"read","filePath":5}}}]}}]`,
+				"step 1 (approval): step 1 (tool): timeline: read: filePath must be a string, is a number"),
+			Entry("such a detail of what is asked for", `[{"approval":{"title":"x","timeoutMs":1,"tool":{"name":"Read","detail":{"type":"read","filePath":5}}}}]`,
+				"step 1 (approval): timeline: read: filePath must be a string, is a number"),
 			Entry("ten megabytes", `[{"say":"`+strings.Repeat("x", 10<<20)+`"}]`, "it is 10485772 bytes long; the limit is 4194304"),
 		)
 	})
@@ -111,12 +118,25 @@ var _ = Describe("Which script a prompt runs", func() {
 			Expect(a.run("fix it now")).To(HaveItems(BeAssistantMessage("from turns")), "the route may be taken once")
 			Expect(a.run("anything")).To(HaveItems(BeAssistantMessage("turn five")))
 		})
+		It("takes a route no more often than it says, the first one too", func() {
+			turns(`{"routes":[{"when":{"prompt":"go"},"steps":[{"say":"twice"}],"times":2}]}`)
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("twice")))
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("twice")))
+			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("fake-agent received: go")))
+		})
 		It("answers with the prompt where only routes stand there and none fits", func() {
 			turns(`{"routes":[{"when":{"prompt":"x"},"steps":[]}]}`)
 			Expect(a.run("go")).To(HaveItems(BeAssistantMessage("fake-agent received: go")))
 		})
 	})
 
+	It("is not looked up in a file where the agent has no folder", func() {
+		cfg := fakeagent.Scripted()
+		cfg.Files = memory{".fake-agent.json": `{"turns":[[{"say":"from somebody's file"}]]}`}
+		a := start(cfg, "")
+		DeferCleanup(a.Close)
+		Expect(a.run("go")).To(HaveItems(BeAssistantMessage("fake-agent received: go")))
+	})
 	It("answers any other prompt with one message that repeats it", func() {
 		Expect(a.run("hello there")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("fake-agent received: hello there"))))
 	})
@@ -141,6 +161,25 @@ var _ = Describe("Which script a prompt runs", func() {
 				{ThreadID: "a", Prompt: "y", Turn: 2, Attempt: 1},
 				{ThreadID: "a", Prompt: "x", Turn: 3, Attempt: 2},
 			}))
+		})
+		It("is told the agent's folder", func() {
+			var got fakeagent.Input
+			folder := a.cwd
+			a := start(fakeagent.Config{Choose: func(in fakeagent.Input) (script.Script, error) { got = in; return script.New(), nil }}, folder)
+			DeferCleanup(a.Close)
+			a.run("x")
+			Expect(got).To(Equal(fakeagent.Input{ThreadID: "a", Cwd: folder, Prompt: "x", Turn: 1, Attempt: 1}))
+		})
+		It("is what the turn does while it is made", func() {
+			var doing string
+			var a *agent
+			a = choosing(func(fakeagent.Input) (script.Script, error) {
+				th, err := a.ReadThread(context.Background(), "a")
+				doing = th.Doing
+				return script.New(), err
+			})
+			Expect(a.run("x")).To(EndCompleted())
+			Expect(doing).To(Equal("the choice of its script"))
 		})
 		It("fails the turn with its error", func() {
 			a := choosing(func(fakeagent.Input) (script.Script, error) { return script.Script{}, errors.New("no idea") })
@@ -172,9 +211,14 @@ var _ = Describe("Which script a prompt runs", func() {
 	})
 
 	It("calls itself fake-agent and has one model, labelled Scripted", func() {
-		Expect(a.Probe(context.Background())).To(Equal(fakeagent.Probe{
-			ID: "fake-agent", Label: "Fake agent", Models: []fakeagent.Model{{ID: "scripted", Label: "Scripted", Default: true}},
-		}))
+		for range 2 {
+			probe, err := a.Probe(context.Background())
+			Expect(err).NotTo(HaveOccurred())
+			Expect(probe).To(Equal(fakeagent.Probe{
+				ID: "fake-agent", Label: "Fake agent", Models: []fakeagent.Model{{ID: "scripted", Label: "Scripted", Default: true}},
+			}))
+			probe.Models[0].Label = "changed" // which is the caller's own affair
+		}
 	})
 
 	Describe("a configuration without settings", func() {
@@ -182,14 +226,19 @@ var _ = Describe("Which script a prompt runs", func() {
 			plain := start(fakeagent.Config{}, "")
 			DeferCleanup(plain.Close)
 			Expect(plain.run(`[{"say":"this is no script here"}]`)).To(HaveItems(BeAssistantMessage("fake turn complete")))
+			Expect(plain.Probe(context.Background())).To(Equal(fakeagent.Probe{
+				ID: "fake", Label: "Fake", Models: []fakeagent.Model{{ID: "fake", Label: "Fake", Default: true}, {ID: "fake-large", Label: "Fake large"}},
+			}))
 		})
 		It("refuses a script that it does not know, and names the ones it does", func() {
 			_, err := fakeagent.New(fakeagent.Config{Script: "stepps"})
 			Expect(err).To(MatchError(`fakeagent: unknown script "stepps"; use plain or steps`))
 		})
-		It("refuses a negative speed", func() {
+		It("refuses a speed that is negative or no number", func() {
 			_, err := fakeagent.New(fakeagent.Config{Speed: -1})
 			Expect(err).To(MatchError("fakeagent: Speed is -1; use a number above 0, or Instant for no waiting"))
+			_, err = fakeagent.New(fakeagent.Config{Speed: math.NaN()})
+			Expect(err).To(MatchError("fakeagent: Speed is NaN; use a number above 0, or Instant for no waiting"))
 		})
 	})
 })

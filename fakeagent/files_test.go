@@ -40,6 +40,15 @@ var _ = Describe("Files", func() {
 			Expect(a.play(script.Write("src/deep/a.ts", "x"))).To(HaveItems(BeToolCall("Write", WithStatus(timeline.Completed))))
 			Expect(content("src/deep/a.ts")).To(Equal("x"))
 		})
+		It("gives what it makes the modes that any program would", func() {
+			file("mine/f", "")
+			a.play(script.Write("its/f", ""))
+			for _, name := range []string{"/f", ""} {
+				mine, err := os.Stat(path("mine" + name))
+				Expect(err).NotTo(HaveOccurred())
+				Expect(os.Stat(path("its" + name))).To(HaveField("Mode()", mine.Mode()))
+			}
+		})
 		It("replaces what was there, and keeps the file's mode", func() {
 			file("run.sh", "old content, longer")
 			Expect(os.Chmod(path("run.sh"), 0o755)).To(Succeed())
@@ -50,6 +59,9 @@ var _ = Describe("Files", func() {
 		It("takes an absolute path inside the folder", func() {
 			a.play(script.Write(path("a.ts"), "x"))
 			Expect(content("a.ts")).To(Equal("x"))
+			run := a.play(script.Write(path(".")+"/none/../b.ts", "x"))
+			Expect(run.Items()).To(HaveExactElements(HaveField("Detail.FilePath", path("b.ts"))), "however it is written")
+			Expect(content("b.ts")).To(Equal("x"))
 		})
 		It("replaces a link itself, wherever it points", func() {
 			outside := filepath.Join(GinkgoT().TempDir(), "secret")
@@ -81,6 +93,11 @@ var _ = Describe("Files", func() {
 				BeToolCall("Edit", WithError(`a contains "one" 2 times, and the edit wants it once`))))
 			Expect(content("a")).To(Equal("one one"))
 		})
+		It("finds that place where there is one", func() {
+			file("a", "one two")
+			Expect(a.play(script.EditStep{Path: "a", Old: "one", New: "two", Unique: true})).To(HaveItems(BeToolCall("Edit", WithStatus(timeline.Completed))))
+			Expect(content("a")).To(Equal("two two"))
+		})
 		It("fails where the text is not there, and leaves the file alone", func() {
 			file("a", "one")
 			Expect(a.play(script.Edit("a", "three", "x"))).To(And(EndCompleted(), HaveItems(BeToolCall("Edit", WithError(`a does not contain "three"`)))))
@@ -91,8 +108,14 @@ var _ = Describe("Files", func() {
 		})
 		It("keeps the line ends of a file that has CRLF", func() {
 			file("a", "one\r\ntwo\r\nthree\r\n")
-			a.play(script.Edit("a", "one\ntwo\n", "1\n2\n"), script.Edit("a", "three", "3\n4"))
+			run := a.play(script.Edit("a", "one\ntwo\n", "1\n2\n"), script.Edit("a", "three", "3\n4"), script.Edit("a", "2\r\n3", "2\r\n3"))
 			Expect(content("a")).To(Equal("1\r\n2\r\n3\r\n4\r\n"))
+			Expect(run.Items()).To(HaveEach(BeToolCall("Edit", WithStatus(timeline.Completed))), "also for a script that has CRLF itself")
+		})
+		It("takes the line ends of a file that has both kinds as they are", func() {
+			file("a", "one\r\ntwo\n")
+			Expect(a.play(script.Edit("a", "two\n", "2\n"))).To(HaveItems(BeToolCall("Edit", WithStatus(timeline.Completed))))
+			Expect(content("a")).To(Equal("one\r\n2\n"))
 		})
 		It("follows a link inside the folder", func() {
 			file("real", "one")
@@ -158,7 +181,27 @@ var _ = Describe("Files", func() {
 		Expect(a.play(script.Write("a/b.ts", "one"), script.Edit("a/b.ts", "one", "two"))).To(EndCompleted())
 		Expect(files).To(Equal(memory{"a/b.ts": "two"}))
 	})
+	It("give such an implementation a context that ends with the turn", func() {
+		files := &contexts{memory: memory{}}
+		cfg := fakeagent.Scripted()
+		cfg.Files = files
+		a := start(cfg, "/nowhere")
+		DeferCleanup(a.Close)
+		Expect(a.play(script.Write("x", ""))).To(EndCompleted())
+		Eventually(files.last.Done()).Should(BeClosed())
+	})
 })
+
+// contexts is a Files that keeps the context of the last write.
+type contexts struct {
+	memory
+	last context.Context
+}
+
+func (c *contexts) WriteFile(ctx context.Context, s fakeagent.SessionConfig, path string, data []byte, follow bool) error {
+	c.last = ctx
+	return c.memory.WriteFile(ctx, s, path, data, follow)
+}
 
 // memory is a Files of its own.
 type memory map[string]string

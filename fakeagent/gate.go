@@ -103,7 +103,7 @@ func (g *Gate) arrive(ctx context.Context, open bool) error {
 		return nil
 	}
 	g.waiting++
-	defer func() { g.waiting--; g.change() }()
+	defer func() { g.waiting-- }()
 	g.change()
 	for g.permits == 0 {
 		if ctx.Err() != nil {

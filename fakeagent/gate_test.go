@@ -2,6 +2,7 @@ package fakeagent_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -46,6 +47,24 @@ var _ = Describe("A hold", func() {
 		Expect(a.deltas()).To(Equal([]string{"two"}))
 		a.Gate("a", "g").Release()
 		a.wait(id)
+	})
+	It("is held anew each time, and no longer held from its release on", func() {
+		id := a.send("[" + strings.Repeat(`{"hold":"g"},{"say":"on"},`, 20) + `{"hold":"last"}]`)
+		for i := range 20 {
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			Expect(a.deltas()).To(HaveLen(i))
+			a.Gate("a", "g").Release()
+		}
+		Expect(a.Gate("a", "last").AwaitHeld(ctx)).To(Succeed())
+		Expect(a.HeldAt("a")).To(Equal("last"))
+		a.Gate("a", "last").Release()
+		Expect(a.HeldAt("a")).To(BeEmpty())
+		a.wait(id)
+		Expect(a.HeldAt("a")).To(BeEmpty())
+		Expect(a.HeldAt("nobody")).To(BeEmpty())
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		Expect(a.Gate("a", "g").AwaitHeld(over)).To(MatchError(HaveSuffix("no turn of it runs")))
 	})
 	It("has a gate for each name and each thread", func() {
 		a.Gate("a", "other").Release()
@@ -92,6 +111,17 @@ var _ = Describe("A hold", func() {
 				Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(MatchError(`fakeagent: nothing is held at gate "g" of thread a ` +
 					`(gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded); it is in step 1 {"sleep":3600000}`))
 				Expect(time.Since(began)).To(Equal(30 * time.Second))
+			})
+		})
+		It("says so at the deadline of the test's context, which may be later than that", func() {
+			virtually(func(ctx context.Context) {
+				a := start(fakeagent.Scripted(), "")
+				defer a.Close()
+				late, cancel := context.WithTimeout(ctx, time.Hour)
+				defer cancel()
+				began := time.Now()
+				Expect(a.Gate("a", "g").AwaitHeld(late)).To(MatchError(context.DeadlineExceeded))
+				Expect(time.Since(began)).To(Equal(time.Hour))
 			})
 		})
 		It("says so as soon as the test's context ends", func() {

@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
@@ -46,6 +47,20 @@ var _ = Describe("The scripted agent as a provider", func() {
 			_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "x"})
 			Expect(err).To(And(MatchError(fakeagent.ErrNoSession), MatchError(`fakeagent: no open session of thread "a"`)))
 			Expect(a.StopSession(ctx, "a")).To(MatchError(fakeagent.ErrNoSession))
+		})
+		It("takes none either while it is being stopped, also from inside the last event of its turn", func() {
+			again := make(chan error, 1)
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.TurnCompleted); ok {
+					_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "x"})
+					again <- err
+				}
+			})
+			a.send(`[{"hold":"g"}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			Expect(a.StopSession(ctx, "a")).To(Succeed())
+			Expect(<-again).To(MatchError(fakeagent.ErrNoSession))
+			Eventually(a.types).Should(HaveExactElements("session.started", "turn.started", "turn.completed", "session.exited"))
 		})
 		It("may be opened again, and goes on with its history and its numbering", func() {
 			a.play(script.Say("one"))
@@ -86,6 +101,19 @@ var _ = Describe("The scripted agent as a provider", func() {
 		})
 	})
 
+	It("ends a session that is stopped only after the turn that was sent from inside the last event of another", func() {
+		a.Subscribe(func(e event.Event) {
+			if _, ok := e.Payload.(event.TurnCompleted); ok && e.TurnID == "a-turn-1" {
+				_, _ = a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: `[{"hold":"g"}]`})
+				_ = a.StopSession(ctx, "a")
+			}
+		})
+		a.send(`[]`)
+		Eventually(a.types).Should(ContainElement("session.exited"))
+		Expect(a.Close()).To(Succeed())
+		Expect(a.types()).To(Equal([]string{"session.started", "turn.started", "turn.completed", "turn.started", "turn.completed", "session.exited"}))
+	})
+
 	Describe("reading a thread", func() {
 		It("gives its turns with their items, the user's message first", func() {
 			first := a.send(`[{"say":{"text":"abc","chunks":3}},{"bash":{"command":"ls"}}]`)
@@ -97,6 +125,19 @@ var _ = Describe("The scripted agent as a provider", func() {
 			Expect(th.Turns).To(HaveExactElements(HaveField("ID", first), HaveField("ID", second)))
 			Expect(th.Turns[0].Items).To(HaveItems(BeUserMessage(ContainSubstring("abc")), BeAssistantMessage("abc"), BeShellCall("ls")))
 			Expect(th.Turns[1].Items).To(HaveItems(BeUserMessage("hello"), BeAssistantMessage("fake-agent received: hello")))
+		})
+		It("gives it as it is at that moment, whatever comes later", func() {
+			for range 3 {
+				a.run(`[]`)
+			}
+			id := a.send(`[{"hold":"g"},{"say":"later"}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			th, err := a.ReadThread(ctx, "a")
+			Expect(err).NotTo(HaveOccurred())
+			a.Gate("a", "g").Release()
+			a.wait(id)
+			Expect(th.Turns).To(HaveLen(4))
+			Expect(th.Turns[3].Items).To(HaveItems(BeUserMessage(ContainSubstring("later"))))
 		})
 		It("works after its session is over, and not for one that never was", func() {
 			a.play(script.Say("x"))
@@ -178,20 +219,45 @@ var _ = Describe("The scripted agent as a provider", func() {
 			Expect(a.play(script.Say("x"), script.Say("y"))).To(EndCompleted())
 			Expect(a.play(script.Say("x"))).To(EndFailed(ContainSubstring("Goexit")))
 			Expect(a.play(script.Say("x"))).To(EndCompleted())
+			Expect(a.Close()).To(Succeed(), "which waits for every subscriber")
 			Expect(n).To(Equal(len(a.seen()) - 1))
 			Expect(a.Violations()).To(HaveExactElements(
 				HavePrefix("a subscriber panicked at a-turn-1 content.delta: oh\n"), HavePrefix("a subscriber panicked"),
 				HavePrefix("a subscriber called runtime.Goexit at a-turn-2 content.delta"), ContainSubstring("Goexit")))
 		})
+		It("records a function that does not return from an event of the session as well", func() {
+			a.Subscribe(func(e event.Event) {
+				if e.ThreadID == "b" {
+					panic("oh")
+				}
+			})
+			Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(Succeed())
+			Expect(a.Violations()).To(HaveExactElements(HavePrefix("a subscriber panicked at session.started: oh\n")))
+		})
+		It("may end from inside an event, which the others get all the same", func() {
+			var off func()
+			var others []string
+			off = a.Subscribe(func(event.Event) { off() })
+			for _, name := range []string{"b", "c"} {
+				a.Subscribe(func(e event.Event) { others = append(others, name+" "+e.Payload.Type()) })
+			}
+			a.run(`[]`)
+			Expect(a.Close()).To(Succeed())
+			Expect(others).To(Equal([]string{"b turn.started", "c turn.started", "b turn.completed", "c turn.completed"}))
+			Expect(a.Violations()).To(BeEmpty())
+		})
 		It("ends when it is told to", func() {
-			n := 0
-			off := a.Subscribe(func(event.Event) { n++ })
+			var said []string
+			off := a.Subscribe(func(e event.Event) {
+				if d, ok := e.Payload.(event.Delta); ok {
+					said = append(said, d.Text)
+				}
+			})
 			a.play(script.Say("x"))
 			off()
 			off()
-			before := n
 			a.play(script.Say("y"))
-			Expect(n).To(Equal(before))
+			Expect(said).To(Equal([]string{"x"}))
 		})
 	})
 
@@ -204,6 +270,27 @@ var _ = Describe("The scripted agent as a provider", func() {
 			Expect(err).To(MatchError(fakeagent.ErrClosed))
 			Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(MatchError(fakeagent.ErrClosed))
 			Expect(a.Close()).To(Succeed())
+		})
+		It("has nothing against a hold whose turn was interrupted, even one that has not left it yet", func() {
+			a.send(`[{"hold":"g"}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+			Expect(a.InterruptTurn(ctx, "a", "")).To(Succeed())
+			Expect(a.Close()).To(Succeed())
+			Expect(a.Violations()).To(BeEmpty())
+		})
+		It("waits for a subscriber that still has an event, also where another one has ended the goroutine that brought it", func() {
+			virtually(func(ctx context.Context) {
+				a := start(fakeagent.Scripted(), "")
+				inside := make(chan struct{})
+				a.Subscribe(func(event.Event) { runtime.Goexit() })
+				a.Subscribe(func(event.Event) { close(inside); time.Sleep(time.Hour) })
+				began := time.Now()
+				go func() { _ = a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"}) }()
+				<-inside
+				Expect(a.Close()).To(Succeed())
+				Expect(time.Since(began)).To(Equal(time.Hour))
+				Expect(a.Violations()).To(HaveExactElements(HavePrefix("a subscriber called runtime.Goexit at session.started, as")))
+			})
 		})
 		It("records a hold that nobody released, once", func() {
 			id := a.send(`[{"hold":"g"}]`)
@@ -232,16 +319,18 @@ var _ = Describe("The scripted agent as a provider", func() {
 		It("closes itself at the test's end and reports the violations, all in one message", func() {
 			t := &fakeT{}
 			in := fakeagent.NewT(t, fakeagent.Scripted())
-			for _, id := range []string{"b", "c"} {
+			want := "fakeagent: at the end of the test:"
+			for _, id := range []string{"b", "c", "d"} {
+				want += "\n  " + id + "-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn"
+			}
+			for _, id := range []string{"c", "d", "b"} {
 				Expect(in.StartSession(ctx, fakeagent.SessionConfig{ThreadID: id})).To(Succeed())
 				_, err := in.SendTurn(ctx, fakeagent.TurnInput{ThreadID: id, Text: `[{"hold":"g"}]`})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(in.Gate(id, "g").AwaitHeld(ctx)).To(Succeed())
 			}
 			t.end()
-			Expect(t.errors).To(Equal([]string{"fakeagent: at the end of the test:\n" +
-				"  b-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn\n" +
-				"  c-turn-1 is still held at gate \"g\"; call Release on it, or interrupt the turn"}))
+			Expect(t.errors).To(Equal([]string{want}))
 		})
 		It("does not wait for ever for a subscriber that never returns, and says where the agent is", func() {
 			virtually(func(ctx context.Context) {
@@ -286,10 +375,17 @@ thread a is in step 1 {"hold":"g"}
     1 assistant_message "x"
   a-turn-2
     0 user_message "[{\"hold\":\"g\"}]"`)))
+		Expect(format.Object(a.Instance, 0)).To(ContainSubstring("thread a is in step 1"), "so does a matcher that fails")
 		a.Gate("a", "g").Release()
 		a.wait(id)
 	})
 
+	It("prints the threads in the order of their ids", func() {
+		for _, id := range []string{"h", "c", "f", "b", "g", "d", "e"} {
+			Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: id})).To(Succeed())
+		}
+		Expect(a.Dump()).To(Equal("thread a\nthread b\nthread c\nthread d\nthread e\nthread f\nthread g\nthread h"))
+	})
 	It("logs what happens, and only through the logger that it was given", func() {
 		var out bytes.Buffer
 		cfg := fakeagent.Scripted()

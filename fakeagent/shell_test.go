@@ -5,6 +5,7 @@ package fakeagent_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,17 +54,34 @@ var _ = Describe("Shell commands that really run", func() {
 		Expect(run).To(HaveItems(BeShellCall(Not(BeEmpty()), WithError("signal SIGTERM"))))
 		Expect(shellOf(run).ExitCode).To(Equal(timeline.NoExitCode))
 	})
+	It("cannot be run in a folder that is gone", func() {
+		Expect(os.Remove(a.cwd)).To(Succeed())
+		Expect(a.play(script.BashRun("ls"))).To(And(EndCompleted(), HaveItems(BeShellCall("ls", WithError(HavePrefix("cannot run /bin/sh in "))))))
+	})
+	It("tell whoever runs them without an agent how they ended: by an exit code or by a signal", func() {
+		in := fakeagent.SessionConfig{Cwd: a.cwd}
+		Expect(fakeagent.OSShell{}.Run(context.Background(), in, "exit 3")).To(Equal(fakeagent.ShellResult{ExitCode: 3}))
+		Expect(fakeagent.OSShell{}.Run(context.Background(), in, "kill -TERM $$")).To(Equal(fakeagent.ShellResult{Signal: "SIGTERM"}))
+	})
+	It("may make what is no file, which write and edit do not touch", func() {
+		run := a.play(script.BashRun("mkfifo pipe"), script.Write("pipe", "x"), script.Edit("pipe", "x", "y"))
+		Expect(run).To(And(EndCompleted(), HaveItems(BeShellCall("mkfifo pipe", WithStatus(timeline.Completed)),
+			BeToolCall("Write", WithError("pipe is no regular file")), BeToolCall("Edit", WithError("pipe is no regular file")))))
+	})
 	It("are not attributed the files that they write", func() {
 		Expect(a.play(script.BashRun("echo x > made"))).To(HaveItems(BeShellCall("echo x > made")))
 		Expect(filepath.Join(a.cwd, "made")).To(BeAnExistingFile())
 	})
-	It("see the environment of their session", func() {
+	It("see the environment of their session, on top of the test's own", func() {
 		cfg := fakeagent.Scripted()
 		cfg.AllowShell = true
-		a := startWith(cfg, fakeagent.SessionConfig{ThreadID: "a", Cwd: a.cwd, Env: map[string]string{"GREETING": "hi"}})
+		env := map[string]string{"GREETING": "hi"}
+		a := startWith(cfg, fakeagent.SessionConfig{ThreadID: "a", Cwd: a.cwd, Env: env})
 		DeferCleanup(a.Close)
-		Expect(shellOf(a.play(script.BashRun(`echo "$GREETING"; test -n "$PATH"`)))).To(And(
-			HaveField("Output", "hi\n"), HaveField("ExitCode", timeline.Exited(0))))
+		env["GREETING"] = "changed later"
+		GinkgoT().Setenv("INHERITED", "from the test")
+		Expect(shellOf(a.play(script.BashRun(`echo "$GREETING $INHERITED"; test -n "$PATH"`)))).To(And(
+			HaveField("Output", "hi from the test\n"), HaveField("ExitCode", timeline.Exited(0))))
 	})
 	It("read nothing from stdin", func() {
 		Expect(shellOf(a.play(script.BashRun("cat; echo end"))).Output).To(Equal("end\n"))
@@ -72,15 +90,23 @@ var _ = Describe("Shell commands that really run", func() {
 		out := shellOf(a.play(script.BashRun("head -c 100000 /dev/zero | tr '\\0' x"))).Output
 		Expect(out).To(HavePrefix(strings.Repeat("x", 64<<10)))
 		Expect(out).To(HaveSuffix("x\n[34464 more bytes left out]\n"))
+		Expect(shellOf(a.play(script.BashRun("head -c 65536 /dev/zero | tr '\\0' x"))).Output).To(Equal(strings.Repeat("x", 64<<10)), "which is all of it")
 	})
 	It("may print what is no text", func() {
 		Expect(shellOf(a.play(script.BashRun(`printf 'a\377b'`))).Output).To(Equal("a\uFFFDb"))
 	})
 
 	It("leave no process behind, also none that they put into the background", func() {
+		Expect(syscall.Mkfifo(filepath.Join(a.cwd, "pipe"), 0o600)).To(Succeed())
+		pipe, err := os.OpenFile(filepath.Join(a.cwd, "pipe"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(pipe.Close)
 		began := time.Now()
-		run := a.play(script.BashRun("sleep 60 & echo started"))
+		run := a.play(script.BashRun("exec 3> pipe; sleep 60 & echo started"))
 		Expect(shellOf(run).Output).To(Equal("started\n"))
+		Expect(pipe.SetReadDeadline(time.Now().Add(10 * time.Second))).To(Succeed())
+		_, err = pipe.Read(make([]byte, 1))
+		Expect(err).To(MatchError(io.EOF), "whoever has the pipe is gone")
 		Expect(time.Since(began)).To(BeNumerically("<", 30*time.Second))
 	})
 	It("are not waited for by what left their process group and still holds the output", func() {
@@ -129,13 +155,15 @@ var _ = Describe("Shell commands that really run", func() {
 	It("have a process group of their own, whatever was done to them before they start", func() {
 		cfg := fakeagent.Scripted()
 		cfg.AllowShell = true
-		cfg.Spawn = func(cmd *exec.Cmd) error { cmd.SysProcAttr = &syscall.SysProcAttr{}; return nil }
+		attributes := &syscall.SysProcAttr{}
+		cfg.Spawn = func(cmd *exec.Cmd) error { cmd.SysProcAttr = attributes; return nil }
 		a := start(cfg, GinkgoT().TempDir())
 		DeferCleanup(a.Close)
 		id := a.send(script.New(script.BashRun("touch ready; sleep 60 | sleep 60")).String())
 		Eventually(filepath.Join(a.cwd, "ready")).WithTimeout(10 * time.Second).Should(BeAnExistingFile())
 		Expect(a.InterruptTurn(context.Background(), a.id, "")).To(Succeed())
 		Expect(a.wait(id)).To(EndCanceled())
+		Expect(attributes.Setpgid).To(BeTrue(), "what else was set stays")
 	})
 	It("can be looked at and refused before they start", func() {
 		var seen []string
@@ -163,6 +191,16 @@ var _ = Describe("Shell commands that really run", func() {
 			DeferCleanup(a.Close)
 			Expect(shellOf(a.play(script.BashRun("ls")))).To(Equal(timeline.Shell{
 				Command: "ls", Cwd: a.cwd, Output: "ls in " + a.cwd, ExitCode: timeline.Exited(2)}))
+		})
+		It("runs them also where real ones are allowed", func() {
+			cfg := fakeagent.Scripted()
+			cfg.AllowShell = true
+			cfg.Shell = shellFunc(func(context.Context, fakeagent.SessionConfig, string) (fakeagent.ShellResult, error) {
+				return fakeagent.ShellResult{Output: "mine"}, nil
+			})
+			a := start(cfg, a.cwd)
+			DeferCleanup(a.Close)
+			Expect(shellOf(a.play(script.BashRun("echo real"))).Output).To(Equal("mine"))
 		})
 		It("has 60 seconds, whatever the speed", func() {
 			virtually(func(ctx context.Context) {

@@ -109,6 +109,8 @@ var _ = Describe("The steps of a script", func() {
 		run := a.run(`[{"plan":[{"text":"write","status":"completed","priority":"high"},{"text":"test","status":"in_progress"},{"text":"ship"}]}]`)
 		Expect(lines(run, a.cwd)).To(HaveExactElements(
 			`{"type":"todo","items":[{"text":"write","completed":true,"status":"completed"},{"text":"test","completed":false,"status":"in_progress"},{"text":"ship","completed":false,"status":"pending"}]}`))
+		Expect(a.seen()).To(ContainElement(HaveField("Payload", event.PlanUpdated{Plan: []event.PlanStep{
+			{Step: "write", Status: "completed", Priority: "high"}, {Step: "test", Status: "inProgress"}, {Step: "ship", Status: "pending"}}})), "a priority is only in the event")
 	})
 
 	Describe("tool", func() {
@@ -176,6 +178,18 @@ var _ = Describe("The steps of a script", func() {
 		It("is divided by the speed", func() {
 			Expect(timed(func(c *fakeagent.Config) { c.Speed = 10 }, script)).To(Equal(time.Second))
 			Expect(timed(func(c *fakeagent.Config) { c.Speed = 0.5 }, script)).To(Equal(20 * time.Second))
+		})
+		It("is as good as endless at a speed of next to nothing, and can be interrupted like any other", func() {
+			virtually(func(ctx context.Context) {
+				cfg := fakeagent.Scripted()
+				cfg.Speed = 1e-300
+				a := start(cfg, "")
+				defer a.Close()
+				id := a.send(`[{"sleep":1},{"say":"never"}]`)
+				time.Sleep(24 * time.Hour)
+				Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+				Expect(a.wait(id)).To(And(EndCanceled(), HaveItems()))
+			})
 		})
 		It("is left out altogether when the agent plays instantly", func() {
 			Expect(timed(func(c *fakeagent.Config) { c.Instant = true }, script)).To(BeZero())

@@ -84,7 +84,7 @@ func (t *turn) end(err error) {
 	end := event.TurnCompleted{State: event.TurnEndCompleted}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		end = event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: f.message, ErrorCode: f.code}
-	} else if err != nil || t.ctx.Err() != nil {
+	} else if t.ctx.Err() != nil {
 		end.State = event.TurnEndInterrupted
 	}
 	t.debug("turn ended", "state", string(end.State))

@@ -3,6 +3,7 @@ package fakeagent_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -127,6 +128,7 @@ var _ = Describe("A turn", func() {
 			})
 			Expect(a.play(script.Say("x"))).To(And(EndCanceled(), HaveItems()))
 			Expect(said).NotTo(HaveOccurred())
+			Expect(a.run(`[{"sey":"x"}]`)).To(EndCanceled(), "its script is not even looked at")
 		})
 		It("while its last step plays", func() {
 			a.Subscribe(func(e event.Event) {
@@ -196,6 +198,23 @@ var _ = Describe("A turn", func() {
 		Expect(filepath.Join(a.cwd, "ahead")).NotTo(BeAnExistingFile())
 	})
 
+	It("waits for them however long they take, while one of them has an event of the turn before", func() {
+		virtually(func(ctx context.Context) {
+			a := start(fakeagent.Scripted(), "")
+			defer a.Close()
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.TurnCompleted); ok && e.TurnID == "a-turn-1" {
+					_, _ = a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: `[{"say":"ahead"}]`})
+					time.Sleep(time.Hour)
+					_ = a.InterruptTurn(ctx, "a", "a-turn-2")
+				}
+			})
+			a.send(`[]`)
+			<-a.ended
+			Expect(a.wait("a-turn-2")).To(And(EndCanceled(), HaveItems()))
+		})
+	})
+
 	It("tells which step it is in", func() {
 		doing := func() string {
 			GinkgoHelper()
@@ -204,7 +223,7 @@ var _ = Describe("A turn", func() {
 			return th.Doing
 		}
 		Expect(doing()).To(BeEmpty())
-		id := a.send(`[{"say":"x"},{"hold":"g"},{"approval":{"title":"rm","allow":[{"hold":"inner"}]}}]`)
+		id := a.send(`[{"say":"x"},{"hold":"g"},{"approval":{"title":"rm","allow":[{"hold":"inner"}]}},{"hold":"last"}]`)
 		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
 		Expect(doing()).To(Equal(`step 2 {"hold":"g"}`))
 		a.Subscribe(func(e event.Event) {
@@ -216,7 +235,18 @@ var _ = Describe("A turn", func() {
 		Expect(a.Gate("a", "inner").AwaitHeld(ctx)).To(Succeed())
 		Expect(doing()).To(Equal(`step 3 (approval), its step 1 {"hold":"inner"}`))
 		a.Gate("a", "inner").Release()
+		Expect(a.Gate("a", "last").AwaitHeld(ctx)).To(Succeed())
+		Expect(doing()).To(Equal(`step 4 {"hold":"last"}`))
+		a.Gate("a", "last").Release()
 		Expect(a.wait(id)).To(EndCompleted())
+	})
+
+	It("tells of a long step only how it begins, in whole characters", func() {
+		id := a.send(`[{"approval":{"title":"x` + strings.Repeat("ä", 100) + `"}}]`)
+		Eventually(a.types).Should(ContainElement("request.opened"))
+		Expect(a.ReadThread(ctx, "a")).To(HaveField("Doing", `step 1 {"approval":{"title":"x`+strings.Repeat("ä", 28)+"…"))
+		Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+		a.wait(id)
 	})
 
 	It("runs beside those of other threads", func() {

@@ -39,6 +39,14 @@ var _ = Describe("Providers of a host", func() {
 		_, err = host.CreateAgent(ctx, timelinekit.Provider("fake-agent"))
 		Expect(err).To(MatchError(`timelinekit: no provider "fake-agent"; this host has: plain`))
 		Expect(host.SendPrompt(ctx, run.AgentID, "y")).To(EndCompleted(), "an agent that has it keeps it")
+		Expect(host.Providers(ctx)).To(HaveExactElements(HaveField("ID", "plain")))
+	})
+	It("need an id", func() {
+		host := timelinekit.NewHost(GinkgoT())
+		_, err := host.Register("", &puppet{})
+		Expect(err).To(MatchError("timelinekit: Register needs an id and a provider"))
+		_, err = host.Register("none", nil)
+		Expect(err).To(MatchError("timelinekit: Register needs an id and a provider"))
 	})
 	It("of the kit give the same timeline, whoever made them", func(ctx SpecContext) {
 		s := script.New(script.Think("x"), script.Bash("ls", "a", 1), script.Ask(script.Approval{Title: "rm", Timeout: time.Millisecond}), script.Fail("no"))
@@ -59,12 +67,26 @@ var _ = Describe("Providers of a host", func() {
 		Expect(func() { turn.Gate("g") }).To(PanicWith("timelinekit: provider puppet has no gates; only a fakeagent.Instance has"))
 		t.end()
 	})
+	It("cannot be listed where one does not say what it offers", func(ctx SpecContext) {
+		host := timelinekit.NewHost(GinkgoT())
+		_, err := host.Register("mute", mute{&puppet{}})
+		Expect(err).NotTo(HaveOccurred())
+		_, err = host.Providers(ctx)
+		Expect(err).To(MatchError("timelinekit: provider mute: not logged in"))
+	})
 	It("may deliver events while they are being subscribed to", func(ctx SpecContext) {
 		host := timelinekit.NewHost(GinkgoT())
 		_, err := host.Register("eager", eager{&puppet{}})
 		Expect(err).NotTo(HaveOccurred())
 	})
 })
+
+// mute does not say what it offers.
+type mute struct{ *puppet }
+
+func (mute) Probe(context.Context) (fakeagent.Probe, error) {
+	return fakeagent.Probe{}, errors.New("not logged in")
+}
 
 // eager tells every new subscriber something at once.
 type eager struct{ *puppet }
@@ -96,6 +118,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		p.emit(id, "", completed)
 		p.emit(id, "T9", event.TurnStarted{})
 		p.emit(id, "T9", event.RequestOpened{})
+		p.emit(id, "T9", event.UserInputRequested{})
 		p.emit(id, "T9", event.RuntimeError{Message: "of another turn"})
 		p.emit("somebody else's thread", "T1", say("never"))
 		p.emit(id, "T1", say("mine"))
@@ -112,6 +135,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 			`agent agent-1: turn.completed of turn "" was dropped: turn T1 runs`,
 			`agent agent-1: turn.started of turn "T9" was dropped: nobody sent it`,
 			`agent agent-1: request.opened of turn "T9" was dropped: turn T1 runs`,
+			`agent agent-1: user-input.requested of turn "T9" was dropped: turn T1 runs`,
 			`agent agent-1: runtime.error of turn "T9" was dropped: turn T1 runs`,
 			`agent agent-1: turn.completed of turn "T1" was dropped: no turn runs`,
 			`agent agent-1: content.delta of turn "T1" was dropped: no turn runs`,
@@ -128,6 +152,18 @@ var _ = Describe("A provider that breaks its contract", func() {
 			"  agent agent-1: turn.completed of turn \"T9\" was dropped: turn T1 runs\n" +
 			"  agent agent-1: turn.completed of turn \"\" was dropped: turn T1 runs"}))
 	})
+	It("does not get an event into an agent of another provider, whatever thread it names", func(ctx SpecContext) {
+		ready()
+		other := &puppet{}
+		_, err := host.Register("other", other)
+		Expect(err).NotTo(HaveOccurred())
+		turn := host.StartPrompt(ctx, "x")
+		other.emit(turn.AgentID, "T1", say("not mine"))
+		other.emit(turn.AgentID, "T1", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "not mine"})
+		p.emit(turn.AgentID, "T1", completed)
+		Expect(turn.Wait(ctx)).To(And(EndCompleted(), HaveItems()))
+		Expect(t.end()).To(BeEmpty())
+	})
 	It("does not get an event of the stopped turn into the next one", func(ctx SpecContext) {
 		ready()
 		turn := host.StartPrompt(ctx, "one")
@@ -141,6 +177,14 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(next.Wait(ctx)).To(And(EndCompleted(), HaveItems()))
 		Expect(host.Violations()).To(HaveLen(2))
 		t.end()
+	})
+	It("has what names no turn counted to the turn which runs", func(ctx SpecContext) {
+		ready()
+		turn := host.StartPrompt(ctx, "x")
+		p.emit(turn.AgentID, "", say("whose?"))
+		p.emit(turn.AgentID, "T1", completed)
+		Expect(turn.Wait(ctx)).To(And(EndCompleted(), HaveItems(BeAssistantMessage("whose?"))))
+		Expect(t.end()).To(BeEmpty())
 	})
 	It("may start and end a turn before SendTurn has returned", func(ctx SpecContext) {
 		p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
@@ -221,6 +265,16 @@ var _ = Describe("A provider that breaks its contract", func() {
 			"agent agent-1: tool call c1 (Bash) was still running when turn T1 ended canceled; it was set to canceled"}))
 		t.end()
 	})
+	It("is found out as well where it left a tool call running and ended the session", func(ctx SpecContext) {
+		ready()
+		turn := host.StartPrompt(ctx, "x")
+		p.send(event.Event{ThreadID: turn.AgentID, TurnID: "T1", ItemID: "c1", Payload: event.ItemStarted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "Read"}}})
+		p.emit(turn.AgentID, "", event.SessionExited{})
+		Expect(turn.Wait(ctx)).To(And(EndFailed("the session exited"), ContainItems(BeToolCall("Read", WithStatus(timeline.Canceled)))))
+		Expect(host.Violations()).To(Equal([]string{
+			"agent agent-1: tool call c1 (Read) was still running when turn T1 ended failed; it was set to canceled"}))
+		t.end()
+	})
 	It("is found out when it uses the id of a tool call again in a later turn", func(ctx SpecContext) {
 		ready()
 		call := func(turn *timelinekit.Turn) {
@@ -254,6 +308,25 @@ var _ = Describe("A provider that breaks its contract", func() {
 			p.emit(turn.AgentID, "T1", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "overloaded"})
 			Expect(turn.Wait(ctx)).To(And(EndFailed("overloaded"), HaveItems(
 				BeErrorItem("overloaded"), BeAssistantMessage("[System Error] overloaded"))))
+			Expect(host.AgentTimeline(turn.AgentID).Len()).To(Equal(3), "nothing of it lies outside of the turn")
+			Expect(t.end()).To(BeEmpty())
+		})
+		It("has its error item in each turn that it fails, also where the words are the same", func(ctx SpecContext) {
+			ready()
+			failed := event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "overloaded"}
+			turn := host.StartPrompt(ctx, "x")
+			p.emit(turn.AgentID, "T1", failed)
+			next, err := host.SendTurn(ctx, turn.AgentID, "again")
+			Expect(err).NotTo(HaveOccurred())
+			p.emit(turn.AgentID, "T2", failed)
+			Expect(next.Wait(ctx)).To(HaveItems(BeErrorItem("overloaded"), BeAssistantMessage("[System Error] overloaded")))
+			Expect(t.end()).To(BeEmpty())
+		})
+		It("that ends the session without a reason is told in the host's own words", func(ctx SpecContext) {
+			ready()
+			turn := host.StartPrompt(ctx, "x")
+			p.emit(turn.AgentID, "", event.SessionExited{})
+			Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
 			Expect(t.end()).To(BeEmpty())
 		})
 		It("between turns does so too, and the next turn works", func(ctx SpecContext) {
@@ -305,20 +378,39 @@ var _ = Describe("A provider that breaks its contract", func() {
 				return nil
 			}
 			ready()
+			var seen []timeline.AgentStatus
+			host.WatchStatus(func(_ string, s timeline.AgentStatus) { seen = append(seen, s) })
 			id, err := host.CreateAgent(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(host.Agent(id)).To(HaveField("Status", timeline.AgentClosed))
+			Expect(seen).To(Equal([]timeline.AgentStatus{timeline.AgentInitializing, timeline.AgentClosed}))
 			t.end()
 		})
 	})
 
+	It("that still starts a session is sent no turn", func(ctx SpecContext) {
+		var sent error
+		p.onStart = func(s fakeagent.SessionConfig) error {
+			_, sent = host.SendTurn(ctx, s.ThreadID, "x")
+			return nil
+		}
+		ready()
+		_, err := host.CreateAgent(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(sent).To(MatchError("timelinekit: agent agent-1 is still starting; wait for CreateAgent"))
+		Expect(t.end()).To(BeEmpty())
+	})
 	It("that cannot start a session leaves no agent behind, and the id may be used again", func(ctx SpecContext) {
 		p.onStart = func(fakeagent.SessionConfig) error { return errors.New("no login") }
 		ready()
+		var seen []timeline.AgentStatus
+		host.WatchStatus(func(_ string, s timeline.AgentStatus) { seen = append(seen, s) })
 		_, err := host.CreateAgent(ctx, timelinekit.AgentID("mine"))
 		Expect(err).To(MatchError("timelinekit: agent mine could not start: no login"))
 		_, err = host.Agent("mine")
-		Expect(err).To(HaveOccurred())
+		Expect(err).To(MatchError(`timelinekit: no agent "mine"; this host has: none`))
+		Expect(host.Dump()).To(BeEmpty())
+		Expect(seen).To(Equal([]timeline.AgentStatus{timeline.AgentInitializing, timeline.AgentClosed}))
 		p.onStart = nil
 		Expect(host.CreateAgent(ctx, timelinekit.AgentID("mine"))).To(Equal("mine"))
 		Expect(t.end()).To(BeEmpty())
@@ -369,12 +461,52 @@ var _ = Describe("A provider that breaks its contract", func() {
 			Expect(turn.Wait(ctx)).To(EndCompleted())
 			Expect(t.end()).To(BeEmpty())
 		})
-		It("that it refuses: the error is the caller's", func(ctx SpecContext) {
-			p.onInterrupt = func(string, string) error { return errors.New("not now") }
+		It("that it refuses: the error is the caller's, and at once", func() {
+			virtually(func(ctx context.Context, t *recorder) {
+				p := &puppet{onInterrupt: func(string, string) error { return errors.New("not now") }}
+				host := puppetHost(t, p)
+				turn := host.StartPrompt(ctx, "x")
+				began := time.Now()
+				Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1: not now"))
+				Expect(time.Since(began)).To(BeZero())
+				p.emit(turn.AgentID, "T1", completed)
+				Expect(t.end()).To(BeEmpty())
+			})
+		})
+		It("that it refuses since the session is gone: the turn's end is on the way, and is waited for", func() {
+			virtually(func(ctx context.Context, t *recorder) {
+				p := &puppet{}
+				p.onInterrupt = func(threadID, _ string) error {
+					time.AfterFunc(time.Second, func() { p.emit(threadID, "", event.SessionExited{}) })
+					return fakeagent.ErrNoSession
+				}
+				host := puppetHost(t, p)
+				turn := host.StartPrompt(ctx, "x")
+				Expect(turn.Interrupt(ctx)).To(Succeed())
+				Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
+				Expect(t.end()).To(BeEmpty())
+			})
+		})
+		It("that it has no time to obey, as the caller's context ends first: that is no violation", func() {
+			virtually(func(ctx context.Context, t *recorder) {
+				p := &puppet{onInterrupt: func(string, string) error { return nil }}
+				host := puppetHost(t, p)
+				turn := host.StartPrompt(ctx, "x")
+				soon, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				began := time.Now()
+				Expect(turn.Interrupt(soon)).To(MatchError("timelinekit: agent agent-1 was interrupted, but its turn T1 goes on: context deadline exceeded"))
+				Expect(time.Since(began)).To(Equal(time.Second))
+				p.emit(turn.AgentID, "T1", completed)
+				Expect(t.end()).To(BeEmpty())
+			})
+		})
+		It("of a turn that is over: it does not hear of it", func(ctx SpecContext) {
+			p.onInterrupt = func(string, string) error { panic("nothing runs") }
 			ready()
 			turn := host.StartPrompt(ctx, "x")
-			Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1: not now"))
 			p.emit(turn.AgentID, "T1", completed)
+			Expect(turn.Interrupt(ctx)).To(Succeed())
 			Expect(t.end()).To(BeEmpty())
 		})
 	})
@@ -383,6 +515,19 @@ var _ = Describe("A provider that breaks its contract", func() {
 		// stuck blocks a call until the bubble's end.
 		stuck := func(release <-chan struct{}) func() { return func() { <-release } }
 
+		It("hangs no command for more than 30 seconds where the caller set no deadline", func() {
+			virtually(func(ctx context.Context, t *recorder) {
+				release := make(chan struct{})
+				defer close(release)
+				p := &puppet{onStart: func(fakeagent.SessionConfig) error { <-release; return nil }}
+				host := puppetHost(t, p)
+				began := time.Now()
+				_, err := host.CreateAgent(ctx)
+				Expect(err).To(MatchError("timelinekit: agent agent-1 could not start: provider puppet: " +
+					"gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded"))
+				Expect(time.Since(began)).To(Equal(30 * time.Second))
+			})
+		})
 		It("hangs neither the helpers' messages nor the test's end, which names what has not ended", func() {
 			virtually(func(ctx context.Context, t *recorder) {
 				release := make(chan struct{})
@@ -408,6 +553,31 @@ var _ = Describe("A provider that breaks its contract", func() {
 	})
 })
 
+// contexts keeps the context of the last turn. If it is slow it starts a session only when the context for that ends.
+type contexts struct {
+	*puppet
+	turn context.Context
+	slow bool
+	off  bool // it was unsubscribed from
+}
+
+func (c *contexts) StartSession(ctx context.Context, _ fakeagent.SessionConfig) error {
+	if c.slow {
+		<-ctx.Done()
+	}
+	return ctx.Err()
+}
+
+func (c *contexts) Subscribe(fn func(event.Event)) func() {
+	c.puppet.Subscribe(fn)
+	return func() { c.off = true }
+}
+
+func (c *contexts) SendTurn(ctx context.Context, in fakeagent.TurnInput) (string, error) {
+	c.turn = ctx
+	return c.puppet.SendTurn(ctx, in)
+}
+
 var _ = Describe("The end of a test", func() {
 	It("interrupts what still runs, and waits for it", func(ctx SpecContext) {
 		t := &recorder{}
@@ -417,6 +587,67 @@ var _ = Describe("The end of a test", func() {
 		Expect(t.end()).To(BeEmpty())
 		Expect(turn.Wait(ctx)).To(EndCanceled())
 		Expect(other.Wait(ctx)).To(EndCanceled())
+	})
+	It("names an agent of the kit that does not end, and where it is, as behind a watcher that never returns", func() {
+		virtually(func(ctx context.Context, t *recorder) {
+			release := make(chan struct{})
+			defer close(release)
+			host := timelinekit.NewHost(t)
+			host.WatchStatus(func(_ string, s timeline.AgentStatus) {
+				if s == timeline.AgentRunning {
+					<-release
+				}
+			})
+			host.StartPrompt(ctx, "x")
+			began := time.Now()
+			Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
+				"  provider fake-agent has not ended within 10s:\n" +
+				"thread agent-1 is in the choice of its script\n  agent-1-turn-1\n    0 user_message \"x\""}))
+			Expect(time.Since(began)).To(Equal(10 * time.Second))
+			t.errors = nil
+		})
+	})
+	It("stops the agents of a provider that is not the kit's, and takes no longer than they do", func() {
+		virtually(func(ctx context.Context, t *recorder) {
+			host := puppetHost(t, &puppet{})
+			turn := host.StartPrompt(ctx, "x")
+			began := time.Now()
+			Expect(t.end()).To(BeEmpty())
+			Expect(time.Since(began)).To(BeZero())
+			Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
+		})
+	})
+	It("is content with a provider whose session is gone already", func(ctx SpecContext) {
+		t := &recorder{}
+		host := puppetHost(t, &puppet{onStop: func(string) error { return fakeagent.ErrNoSession }})
+		_, err := host.CreateAgent(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(t.end()).To(BeEmpty())
+	})
+	It("is the end of the context that a provider got for its turns", func(ctx SpecContext) {
+		t := &recorder{}
+		p := &contexts{puppet: &puppet{}}
+		host := timelinekit.NewHost(t, timelinekit.WithProvider("p", p))
+		host.StartPrompt(ctx, "x")
+		Expect(p.turn.Err()).NotTo(HaveOccurred())
+		Expect(t.end()).To(BeEmpty())
+		Expect(p.turn.Err()).To(MatchError(context.Canceled))
+		Expect(p.off).To(BeTrue(), "and the host no longer listens")
+	})
+	It("is also the end of what a provider still does for somebody", func() {
+		virtually(func(ctx context.Context, t *recorder) {
+			host := timelinekit.NewHost(t, timelinekit.WithProvider("p", &contexts{puppet: &puppet{}, slow: true}))
+			created := make(chan error)
+			began := time.Now()
+			go func() {
+				_, err := host.CreateAgent(ctx)
+				created <- err
+			}()
+			time.Sleep(time.Second)
+			t.end()
+			Expect(<-created).To(MatchError(context.Canceled))
+			Expect(time.Since(began)).To(Equal(time.Second))
+		})
 	})
 	It("names the holds that nobody released, whoever made the provider", func(ctx SpecContext) {
 		for _, opts := range [][]timelinekit.Option{nil, {timelinekit.WithProvider("mine", fakeagent.NewT(GinkgoT(), fakeagent.Scripted()))}} {
@@ -435,9 +666,9 @@ var _ = Describe("The end of a test", func() {
 		_, err := host.CreateAgent(ctx)
 		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 		_, err = host.SendTurn(ctx, run.AgentID, "x")
-		Expect(err).To(HaveOccurred())
+		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 		_, err = host.Register("late", &puppet{})
-		Expect(err).To(HaveOccurred())
+		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 	})
 	It("takes nothing new while it is under way either", func(ctx SpecContext) {
 		t := &recorder{}

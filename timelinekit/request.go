@@ -2,6 +2,7 @@ package timelinekit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,19 +153,22 @@ func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
 
 // Respond answers an approval. A request that is not open is [fakeagent.ErrUnknownRequest]: of two answers the second one is an error.
 func (h *Host) Respond(ctx context.Context, agentID, requestID string, d fakeagent.Decision) error {
-	return h.answer(ctx, agentID, requestID, false, func(ctx context.Context, p fakeagent.Provider) error {
+	if d == "" {
+		return errors.New("timelinekit: the decision is empty; use Accept, AcceptForSession, Decline or Cancel")
+	}
+	return h.answer(ctx, agentID, requestID, d, func(ctx context.Context, p fakeagent.Provider) error {
 		return p.RespondToRequest(ctx, agentID, requestID, d)
 	})
 }
 
 // Answer answers a question, a value for each question's id; see [Host.Respond].
 func (h *Host) Answer(ctx context.Context, agentID, requestID string, answers map[string]any) error {
-	return h.answer(ctx, agentID, requestID, true, func(ctx context.Context, p fakeagent.Provider) error {
+	return h.answer(ctx, agentID, requestID, "", func(ctx context.Context, p fakeagent.Provider) error {
 		return p.RespondToUserInput(ctx, agentID, requestID, answers)
 	})
 }
 
-func (h *Host) answer(ctx context.Context, agentID, requestID string, isAnswer bool, tell func(context.Context, fakeagent.Provider) error) error {
+func (h *Host) answer(ctx context.Context, agentID, requestID string, d fakeagent.Decision, tell func(context.Context, fakeagent.Provider) error) error {
 	a, err := h.agent(agentID)
 	if err != nil {
 		return err
@@ -176,7 +180,7 @@ func (h *Host) answer(ctx context.Context, agentID, requestID string, isAnswer b
 		err = fmt.Errorf("timelinekit: %w %q: agent %s never asked it", fakeagent.ErrUnknownRequest, requestID, agentID)
 	case !r.Open:
 		err = fmt.Errorf("timelinekit: %w %q of agent %s: it was closed before (%s)", fakeagent.ErrUnknownRequest, requestID, agentID, r.Reason)
-	case (r.Type == question) != isAnswer:
+	case (r.Type == question) != (d == ""):
 		err = fmt.Errorf("timelinekit: request %s of agent %s is %s; use %s", requestID, agentID, r.kind(), r.method())
 	case r.answering:
 		err = fmt.Errorf("timelinekit: %w %q of agent %s: it is being answered already", fakeagent.ErrUnknownRequest, requestID, agentID)
@@ -190,12 +194,13 @@ func (h *Host) answer(ctx context.Context, agentID, requestID string, isAnswer b
 	err = h.command(ctx, a.provider, func(ctx context.Context) error { return tell(ctx, a.provider) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r.answering = false; err != nil {
+	r.answering = false
+	a.change() // who waited for it to be answered
+	if err != nil {
 		return fmt.Errorf("timelinekit: agent %s: %w", agentID, err)
 	}
-	if r.Open { // a provider need not tell
-		r.close("", "answered")
-		a.change()
+	if r.Open { // a provider tells later, or never
+		r.close(string(d), "answered")
 	}
 	return nil
 }

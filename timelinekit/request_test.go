@@ -39,6 +39,9 @@ var _ = Describe("What an agent asks", func() {
 			Expect(host.Respond(ctx, turn.AgentID, req.ID, fakeagent.Decline)).To(Succeed())
 			Expect(turn.Wait(ctx)).To(And(EndCompleted(), HaveItems(
 				BeShellCall("rm -rf build", WithError("declined by the user")), BeAssistantMessage("left alone"))))
+			Expect(host.Requests(turn.AgentID)).To(HaveExactElements(And(
+				HaveField("Open", false), HaveField("Decision", "decline"), HaveField("Reason", "answered"))))
+			Expect(host.Respond(ctx, turn.AgentID, req.ID, "")).To(MatchError(ContainSubstring("the decision is empty")))
 		})
 		It("is one of several, each answered by its own id and in any order", func(ctx SpecContext) {
 			turn := host.StartFakeAgentTurn(ctx, script.New(script.Ask(script.Approval{Title: "one"}, script.Approval{Title: "two"})))
@@ -94,6 +97,19 @@ var _ = Describe("What an agent asks", func() {
 			_, err := turn.AwaitRequest(ctx)
 			Expect(err).To(MatchError(HavePrefix("timelinekit: turn agent-1-turn-1 ended completed, and no request of it is open:\n  0 user_message")))
 		})
+		It("is awaited up to the very moment when it comes", func() {
+			virtually(func(ctx context.Context, t *recorder) {
+				p := &puppet{}
+				host := puppetHost(t, p)
+				turn := host.StartPrompt(ctx, "x")
+				began := time.Now()
+				time.AfterFunc(7*time.Second, func() {
+					p.send(event.Event{ThreadID: turn.AgentID, TurnID: turn.TurnID, RequestID: "r", Payload: event.RequestOpened{}})
+				})
+				Expect(turn.AwaitRequest(ctx)).To(HaveField("ID", "r"))
+				Expect(time.Since(began)).To(Equal(7 * time.Second))
+			})
+		})
 		It("that does not come in time is an error which shows where the agent is", func() {
 			virtually(func(ctx context.Context, t *recorder) {
 				host := timelinekit.NewHost(t)
@@ -143,6 +159,53 @@ var _ = Describe("What an agent asks", func() {
 				And(HaveField("ID", "q1"), HaveField("Open", false), HaveField("Reason", "turn ended"), HaveField("Decision", "decline")),
 				And(HaveField("ID", "q2"), HaveField("Open", true))))
 			Expect(host.Answer(ctx, turn.AgentID, "q1", nil)).To(MatchError(ContainSubstring("it was closed before (turn ended)")))
+		})
+		It("refuses a second answer while the first one is on its way, and awaits another request meanwhile", func(ctx SpecContext) {
+			p.onRespond = func(requestID string) error {
+				defer GinkgoRecover()
+				p.onRespond = nil
+				Expect(host.Answer(ctx, turn.AgentID, requestID, nil)).To(And(
+					MatchError(fakeagent.ErrUnknownRequest),
+					MatchError(`timelinekit: no open request "q1" of agent agent-1: it is being answered already`)))
+				Expect(turn.AwaitRequest(ctx)).To(HaveField("ID", "q2"))
+				return nil
+			}
+			Expect(host.Answer(ctx, turn.AgentID, "q1", nil)).To(Succeed())
+			end()
+		})
+		It("takes the provider's word for what became of a request, and ignores it for one that was never asked or is closed", func(ctx SpecContext) {
+			tell := func(requestID string, payload event.Payload) {
+				p.send(event.Event{ThreadID: turn.AgentID, TurnID: turn.TurnID, RequestID: requestID, Payload: payload})
+			}
+			tell("r1", event.RequestOpened{RequestType: "command_execution_approval", Detail: "rm"})
+			p.onRespond = func(requestID string) error {
+				tell(requestID, event.RequestResolved{Decision: "acceptForSession"})
+				return nil
+			}
+			Expect(host.Respond(ctx, turn.AgentID, "r1", fakeagent.Accept)).To(Succeed())
+			tell("r1", event.RequestResolved{Decision: "decline"})
+			tell("r9", event.RequestResolved{Decision: "decline"})
+			tell("q2", event.UserInputResolved{})
+			Expect(host.Requests(turn.AgentID)).To(HaveExactElements(
+				And(HaveField("ID", "q1"), HaveField("Open", true)),
+				And(HaveField("ID", "q2"), HaveField("Open", false), HaveField("Reason", "closed by the agent"), HaveField("Decision", "")),
+				And(HaveField("ID", "r1"), HaveField("Open", false), HaveField("Reason", "answered"), HaveField("Decision", "acceptForSession"))))
+			end()
+		})
+		It("has a turn await its own requests only", func(ctx SpecContext) {
+			end()
+			next, err := host.SendTurn(ctx, turn.AgentID, "y")
+			Expect(err).NotTo(HaveOccurred())
+			p.send(event.Event{ThreadID: turn.AgentID, TurnID: next.TurnID, RequestID: "q3", Payload: event.RequestOpened{
+				RequestType: "file_change_approval", Detail: "write x", Options: []string{"accept", "decline"}}})
+			Expect(next.AwaitRequest(ctx)).To(Equal(timelinekit.Request{ID: "q3", AgentID: turn.AgentID, TurnID: next.TurnID,
+				Type: "file_change_approval", Title: "write x", Options: []fakeagent.Decision{fakeagent.Accept, fakeagent.Decline}, Blocking: true, Open: true}))
+			p.emit(turn.AgentID, next.TurnID, event.TurnCompleted{State: event.TurnEndCompleted})
+			Expect(host.Requests(turn.AgentID)).To(HaveExactElements(HaveField("Open", false), HaveField("Open", true), HaveField("Open", false)))
+		})
+		It("prints its requests, also those that are closed", func(ctx SpecContext) {
+			end()
+			Expect(host.Dump()).To(HaveSuffix("\n    question q1 is closed (turn ended) decline\n    question q2 is open"))
 		})
 		It("keeps a question open where the provider could not take the answer, also after the turn", func(ctx SpecContext) {
 			end()

@@ -78,6 +78,11 @@ var _ = Describe("Running turns", func() {
 			run = host.SendFakeAgentTurn(ctx, run.AgentID, script.New(script.Say("fine")))
 			Expect(run).To(And(EndCompleted(), HaveField("Status", timeline.AgentIdle)))
 		})
+		It("has the time of its end on the host's own words", func(ctx SpecContext) {
+			rows := host.AgentRows(host.RunFakeAgentTurn(ctx, script.New(script.Fail("no"))).AgentID)
+			Expect(rows).To(HaveLen(3))
+			Expect(rows[2].Time).To(And(Equal(rows[1].Time), BeTemporally("~", time.Now(), time.Minute)))
+		})
 		It("is one whose prompt carries a script that does not parse", func(ctx SpecContext) {
 			run := host.RunPrompt(ctx, `[{"sey":"x"}]`)
 			message := `fake-agent: invalid script: step 1: unknown key "sey", did you mean "say"?`
@@ -226,18 +231,33 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 				"agent-1 initializing", "agent-1 idle", "agent-1 running", "agent-1 idle",
 				"agent-1 running", "agent-1 error", "agent-1 running", "agent-1 idle"}))
 		})
+		It("need not be watched any longer, from inside one of them as well, which the others get all the same", func(ctx SpecContext) {
+			var off func()
+			var others []string
+			off = host.WatchStatus(func(string, timeline.AgentStatus) { off() })
+			for _, name := range []string{"b", "c"} {
+				host.WatchStatus(func(_ string, s timeline.AgentStatus) { others = append(others, name+" "+string(s)) })
+			}
+			_, err := host.CreateAgent(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(others).To(Equal([]string{"b initializing", "c initializing", "b idle", "c idle"}))
+		})
 		It("are told before the turn is over for those who wait for it, so that a watcher may send the next one", func(ctx SpecContext) {
 			turns := make(chan *timelinekit.Turn, 1)
+			failing := host.StartFakeAgentTurn(ctx, script.New(script.Hold("g"), script.Fail("no")))
 			host.WatchStatus(func(id string, s timeline.AgentStatus) {
 				if s == timeline.AgentError {
 					defer GinkgoRecover()
+					Expect(failing.Done()).NotTo(BeClosed())
 					turn, err := host.SendTurn(ctx, id, "repair")
 					Expect(err).NotTo(HaveOccurred())
 					turns <- turn
 				}
 			})
-			host.RunFakeAgentTurn(ctx, script.New(script.Fail("no")))
-			Expect((<-turns).Wait(ctx)).To(HaveItems(BeAssistantMessage("fake-agent received: repair")))
+			failing.Gate("g").Release()
+			var turn *timelinekit.Turn
+			Eventually(turns).Should(Receive(&turn))
+			Expect(turn.Wait(ctx)).To(HaveItems(BeAssistantMessage("fake-agent received: repair")))
 		})
 	})
 
@@ -253,6 +273,7 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 			Expect(infoA.Cwd).NotTo(Equal(infoB.Cwd))
 			Expect(infoA.Cwd).NotTo(BeADirectory(), "nothing was done there")
 			Expect(infoB.Cwd).To(BeADirectory())
+			Expect(os.Stat(infoB.Cwd)).To(HaveField("Mode()", os.ModeDir|0o700), "nobody else's business")
 			Expect(t.end()).To(BeEmpty())
 			Expect(filepath.Dir(infoB.Cwd)).NotTo(BeADirectory())
 		})
@@ -285,6 +306,26 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 			other.RunPrompt(ctx, "hello")
 			Expect(func() { other.AgentTimeline("agent-2") }).To(PanicWith(`timelinekit: no agent "agent-2"; this host has: agent-1`))
 			t.end()
+		})
+		It("that nobody made are an error to everything that asks for one", func(ctx SpecContext) {
+			unknown := MatchError(`timelinekit: no agent "agent-9"; this host has: none`)
+			_, err := host.Requests("agent-9")
+			Expect(err).To(unknown)
+			_, err = host.FetchRows("agent-9", timeline.Query{})
+			Expect(err).To(unknown)
+			_, err = host.Agent("agent-9")
+			Expect(err).To(unknown)
+			Expect(host.Respond(ctx, "agent-9", "r", fakeagent.Accept)).To(unknown)
+			Expect(host.Interrupt(ctx, "agent-9")).To(unknown)
+			Expect(host.WaitFor(ctx, "agent-9", BeNil())).To(unknown)
+		})
+		It("that nobody made are an error which names ten of those there are, where there are more", func(ctx SpecContext) {
+			for range 12 {
+				_, err := host.CreateAgent(ctx)
+				Expect(err).NotTo(HaveOccurred())
+			}
+			_, err := host.Agent("agent-0")
+			Expect(err).To(MatchError(HaveSuffix("this host has: agent-1, agent-2, agent-3, agent-4, agent-5, agent-6, agent-7, agent-8, agent-9, agent-10")))
 		})
 	})
 

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -152,6 +153,7 @@ var _ = Describe("An agent's timeline", func() {
   0 user_message "{\"steps\":[{\"approval\":{\"title\":\"rm -rf build\"}}]}"  <- agent-1-turn-1
   1 tool_call Bash "rm -rf build" running
     command_execution_approval req-1 "rm -rf build" is open`))
+		Expect(format.Object(host, 0)).To(ContainSubstring("agent agent-1 is running, in step 1"), "so does a matcher that fails")
 		Expect(host.Respond(ctx, turn.AgentID, req.ID, "accept")).To(Succeed())
 		turn.Wait(ctx)
 	})
