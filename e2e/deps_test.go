@@ -47,7 +47,7 @@ var house = []row{
 	{
 		pkg:    "fakeagent/mcpcall",
 		ours:   []string{"fakeagent", "fakeagent/internal/procgroup"},
-		others: []string{"github.com/modelcontextprotocol/go-sdk/mcp"},
+		others: []string{"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"},
 		reason: "It is the one place that links the MCP SDK, with all that the SDK links, so that who calls no server pays for none.",
 	},
 	{

@@ -6,18 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
-// MCPServer is an MCP server that a session may call: a command that speaks on stdio, or a URL. It prints as its name alone, since the
-// rest may hold secrets.
+// MCPServer is an MCP server that a session may call: a command that speaks on stdio, or a URL. It prints, and turns into JSON, as its
+// name and kind alone, since the rest may hold secrets. (Package fmt cannot do so for a field that is not exported.)
 type MCPServer struct {
 	Name    string // what scripts call it
 	Command string // looked up in PATH and started in the session's Cwd
@@ -28,13 +28,24 @@ type MCPServer struct {
 	Headers map[string]string // sent with every request to URL
 }
 
+func (s MCPServer) kind() string {
+	switch {
+	case s.URL == "":
+		return "stdio"
+	case s.SSE:
+		return "sse"
+	}
+	return "http"
+}
+
 // Format prints the name and the kind, whatever the verb.
 func (s MCPServer) Format(f fmt.State, _ rune) {
-	kind := "stdio"
-	if s.URL != "" {
-		kind = "http"
-	}
-	_, _ = io.WriteString(f, "MCP server "+s.Name+" ("+kind+")")
+	_, _ = fmt.Fprintf(f, "MCP server %s (%s)", s.Name, s.kind())
+}
+
+// MarshalJSON has the name and the kind.
+func (s MCPServer) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"name": s.Name, "kind": s.kind()})
 }
 
 // MCP connects to MCP servers. Package mcpcall has one that speaks with the official SDK.
@@ -50,8 +61,8 @@ type MCPConnect struct {
 	Spawn   func(*exec.Cmd) error // may be nil; see Config.Spawn
 }
 
-// MCPClient is an open session with one server. It is used by one goroutine at a time. Its errors hold no URL, no header and no value of
-// an environment.
+// MCPClient calls one server. It is used by one goroutine at a time. Where its session with the server broke, it opens another one at the
+// next call. Its errors hold no URL, no header and no value of an environment.
 type MCPClient interface {
 	// CallTool calls a tool with an object. The error is a call that got no result.
 	CallTool(ctx context.Context, tool string, arguments json.RawMessage) (MCPResult, error)
@@ -141,13 +152,15 @@ func (th *thread) connect(m MCPServer) (MCPClient, error) {
 	return c, nil
 }
 
-// disconnect closes the clients of a session in which no turn runs.
+// disconnect closes the clients of a session in which no turn runs, all at once: each may take a while.
 func (th *thread) disconnect() {
 	th.mu.Lock()
 	clients := th.clients
 	th.clients = nil
 	th.mu.Unlock()
+	var all sync.WaitGroup
 	for _, c := range clients {
-		_ = c.Close() // there is nobody to tell, and nothing to do
+		all.Go(func() { _ = c.Close() }) // there is nobody to tell of an error, and nothing to do
 	}
+	all.Wait()
 }

@@ -2,7 +2,9 @@ package fakeagent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -59,13 +61,23 @@ var (
 	ErrClosed = errors.New("the instance is closed")
 )
 
-// SessionConfig opens a thread.
+// SessionConfig opens a thread. It prints, and turns into JSON, without the values of Env, and with its servers as they do.
 type SessionConfig struct {
 	ThreadID string
 	Cwd      string            // absolute; "" for an agent that touches no files
 	Env      map[string]string // added to the environment of its commands and of its MCP servers that are commands
 
 	MCPServers []MCPServer // in the order in which "*" calls them
+}
+
+// Format prints what is no secret, whatever the verb.
+func (s SessionConfig) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "session of thread %q in %q with %v", s.ThreadID, s.Cwd, s.MCPServers)
+}
+
+// MarshalJSON has what is no secret.
+func (s SessionConfig) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"threadId": s.ThreadID, "cwd": s.Cwd, "mcpServers": s.MCPServers})
 }
 
 // TurnInput is a prompt.

@@ -3,35 +3,46 @@
 //
 //	agent, err := fakeagent.New(fakeagent.Config{Script: "steps", MCP: mcpcall.New()})
 //
-// A session with a server is opened by the first call and closed with the agent's session. The server sees initialize,
-// notifications/initialized and tools/call, in this order, and no more: no other request of the protocol is made. The
-// handshake, a request over HTTP and a call over stdio have 10 seconds each.
+// A session with a server is opened by the first call and closed with the agent's session. One that broke, since the server died or
+// broke the protocol, is closed at once, and the next call opens another. A server that was only too slow keeps its session.
 //
-// No error of this package holds a server's URL, a header, or a value of its environment of four characters or more. What a tool returns is
-// passed on as it is.
+// The server sees initialize, notifications/initialized and tools/call, in this order, and no other request; a call that took too long is
+// followed by notifications/cancelled. The handshake and each call have 10 seconds.
+//
+// No error of this package holds a server's URL, a header, or a value of its environment, if that has four characters or more, or a
+// word of one that has eight. What a tool returns is passed on as it is, but for what the SDK does to structuredContent: it reads it as
+// Go values, so keys come out sorted and numbers as float64 has them.
 package mcpcall
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
-	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/understudy-go/understudy/fakeagent"
 )
 
-const (
+// limit is for the handshake, and for each call; grace for a command to end by itself, and then once more after SIGTERM. Specs shorten them.
+var (
 	limit = 10 * time.Second
-	grace = 2 * time.Second // for a command to end by itself, and then once more after SIGTERM
+	grace = 2 * time.Second
+)
 
+const (
 	// largest is how long a result may be, as JSON.
 	largest = 4 << 20
 
@@ -62,12 +73,18 @@ func New(opts ...Option) fakeagent.MCP {
 	return c
 }
 
-// session is an open session with one server.
+// session is what calls one server. It opens a link at the first call, and another one at the next call after that broke.
+//
+// The server's configuration is in functions and behind pointers only, so that no session prints it.
 type session struct {
-	server  fakeagent.MCPServer
-	sdk     *mcp.ClientSession
-	secrets []string
-	wire    wire
+	name    string
+	version string
+	dial    func(context.Context) (wire, error)
+	secrets *strings.Replacer // takes them out
+
+	sdk  *mcp.ClientSession // nil where there is no link
+	wire wire
+	slow bool // the last call got no answer in time
 }
 
 // wire is what carries a session.
@@ -75,63 +92,131 @@ type wire interface {
 	transport() mcp.Transport
 	// sign is what the wire knows of why something went wrong, or "".
 	sign() string
-	// close ends what the SDK does not.
+	// refusal is how it refused the last message by its own means, or "".
+	refusal() string
+	// said is the last that the server said elsewhere, or "".
+	said() string
+	// close ends everything, once; whoever waits for the server then gets an error.
 	close()
 }
 
 func (c *client) Connect(ctx context.Context, to fakeagent.MCPConnect) (fakeagent.MCPClient, error) {
-	s := &session{server: to.Server, secrets: secretsOf(to)}
-	var err error
-	switch {
-	case c.inMemory[to.Server.Name] != nil:
-		s.wire, err = newMemory(ctx, c.inMemory[to.Server.Name])
-	case to.Server.URL != "" && to.Server.Command != "":
-		err = errors.New("it has a Command and a URL; give one of them")
-	case to.Server.URL != "":
-		s.wire, err = newWeb(to.Server)
-	case to.Server.Command != "":
-		s.wire, err = newProcess(to)
-	default:
-		err = errors.New("it has neither a Command nor a URL")
-	}
-	if err != nil {
-		return nil, s.failed("cannot be reached", err)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
-	defer cancel()
-	sdk := mcp.NewClient(&mcp.Implementation{Name: "fake-agent", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	s.sdk, err = sdk.Connect(ctx, s.wire.transport(), &mcp.ClientSessionOptions{ProtocolVersion: c.version})
-	if err != nil {
-		err = s.failed("did not open a session", cause(ctx, err))
-		s.wire.close()
+	s := &session{name: to.Server.Name, version: c.version, secrets: replacer(secretsOf(to))}
+	s.dial = func(ctx context.Context) (wire, error) { return c.dial(ctx, to) }
+	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-var errSlow = fmt.Errorf("no answer within %v", limit)
-
-// cause is why the context ended, if that is why the call failed.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+func (c *client) dial(ctx context.Context, to fakeagent.MCPConnect) (wire, error) {
+	switch {
+	case c.inMemory[to.Server.Name] != nil:
+		return newMemory(ctx, c.inMemory[to.Server.Name])
+	case to.Server.URL != "" && to.Server.Command != "":
+		return nil, errors.New("it has a Command and a URL; give one of them")
+	case to.Server.URL != "":
+		return newWeb(to.Server)
+	case to.Server.Command != "":
+		return newProcess(to)
 	}
-	return err
+	return nil, errors.New("it has neither a Command nor a URL; give one of them")
+}
+
+func (s *session) open(ctx context.Context) error {
+	w, err := s.dial(ctx)
+	if err != nil {
+		return s.failed("cannot be reached", err.Error())
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(ctx, w.close)() // the SDK would go on with what it waits for
+	sdk := mcp.NewClient(&mcp.Implementation{Name: "fake-agent", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	s.sdk, err = sdk.Connect(ctx, w.transport(), &mcp.ClientSessionOptions{ProtocolVersion: s.version})
+	if err != nil {
+		s.sdk = nil
+		err = s.failed("did not open a session", why(ctx, w, err))
+		w.close()
+		return err
+	}
+	s.wire = w
+	return nil
+}
+
+// why is why a server did not do what it was asked.
+func why(ctx context.Context, w wire, err error) string {
+	if answer := answered(err); answer != nil {
+		text := fmt.Sprintf("it answered with an error: %s (JSON-RPC error %d)", answer.Message, answer.Code)
+		if refusal := w.refusal(); refusal != "" {
+			text = refusal + "; " + text
+		}
+		return text
+	}
+	text := fmt.Sprintf("no answer within %v", limit)
+	if ctx.Err() == nil {
+		if text = w.sign(); text == "" {
+			text = sdkPrefix.ReplaceAllString(err.Error(), "")
+			if text == "request terminated without response" {
+				text = "it ended its event stream before the answer"
+			}
+			if unreadable.MatchString(text) { // the SDK quotes what it could not read, and may cut a secret in half
+				text = "its answer is no message of the protocol"
+			}
+		}
+	} else if errors.Is(ctx.Err(), context.Canceled) {
+		text = "canceled"
+	}
+	if said := w.said(); said != "" {
+		text += "; it said: " + said
+	}
+	return text
+}
+
+var (
+	sdkPrefix  = regexp.MustCompile(`^((calling|sending) "[^"]*": )+`)
+	unreadable = regexp.MustCompile(`unmarshal|failed to decode|invalid character`)
+)
+
+// answered is the error that a server answered with, if it did.
+func answered(err error) *jsonrpc.Error {
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) && answer.Message == "rejected by transport" { // the SDK says so of its own
+		return nil
+	}
+	return answer
 }
 
 func (s *session) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (fakeagent.MCPResult, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	if s.sdk == nil {
+		if err := s.open(ctx); err != nil {
+			return fakeagent.MCPResult{}, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r, err := s.sdk.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		return fakeagent.MCPResult{}, s.failed("did not answer the call of "+tool, cause(ctx, err))
+	if answered(err) != nil {
+		err = s.failed("failed the call of "+tool, why(ctx, s.wire, err))
+		if s.wire.refusal() != "" {
+			s.hangUp()
+		}
+		return fakeagent.MCPResult{}, err
 	}
+	if err != nil {
+		err = s.failed("did not answer the call of "+tool, why(ctx, s.wire, err))
+		if s.slow = ctx.Err() != nil; !s.slow || s.wire.sign() != "" {
+			s.hangUp()
+		}
+		return fakeagent.MCPResult{}, err
+	}
+	s.slow = false
 	raw, err := json.Marshal(r)
 	if err != nil {
-		return fakeagent.MCPResult{}, s.failed("returned a result that cannot be kept", err)
+		return fakeagent.MCPResult{}, s.failed("returned a result that cannot be kept", err.Error())
 	}
+	raw = []byte(unescape.Replace(string(raw)))
 	if len(raw) > largest {
-		return fakeagent.MCPResult{}, s.failed("returned too much", fmt.Errorf("the result is %d bytes long; the limit is %d", len(raw), largest))
+		return fakeagent.MCPResult{}, s.failed("returned too much", fmt.Sprintf("the result is %d bytes long; the limit is %d", len(raw), largest))
 	}
 	var texts []string
 	for _, part := range r.Content {
@@ -142,44 +227,92 @@ func (s *session) CallTool(ctx context.Context, tool string, arguments json.RawM
 	return fakeagent.MCPResult{JSON: raw, Text: strings.Join(texts, "\n"), IsError: r.IsError}, nil
 }
 
+// unescape takes back what encoding/json escapes for HTML, which canonical items have as it is.
+var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// hangUp gives a broken link up.
+func (s *session) hangUp() {
+	s.wire.close()
+	_ = s.sdk.Close()
+	s.sdk = nil
+}
+
 func (s *session) Close() error {
+	if s.sdk == nil {
+		return nil
+	}
+	if s.slow { // there may still be something that the SDK wants to say, and would wait for
+		s.hangUp()
+		return nil
+	}
 	err := s.sdk.Close()
 	s.wire.close()
+	s.sdk = nil
 	if err != nil {
-		return s.failed("did not close well", err)
+		return s.failed("did not close well", err.Error())
 	}
 	return nil
 }
 
-// failed is an error that says which server, and holds no secret.
-func (s *session) failed(what string, err error) error {
-	why := err.Error()
-	if s.wire != nil {
-		if sign := s.wire.sign(); sign != "" {
-			why = sign
-		}
+const longest = 500 // bytes of a reason; a server may have said a lot
+
+// failed is an error that says which server, and holds no secret. They are taken out before anything is cut off, which could leave
+// half of one.
+func (s *session) failed(what, why string) error {
+	why = strings.ToValidUTF8(strings.Join(strings.Fields(s.secrets.Replace(why)), " "), "\uFFFD")
+	if len(why) > longest {
+		why = strings.ToValidUTF8(why[:longest], "") + "…"
 	}
-	for _, secret := range s.secrets {
-		why = strings.ReplaceAll(why, secret, "[redacted]")
-	}
-	return fmt.Errorf("MCP server %q %s: %s", s.server.Name, what, strings.Join(strings.Fields(why), " "))
+	return fmt.Errorf("MCP server %q %s: %s", s.name, what, why)
 }
 
-// secretsOf are what no error may hold, the longest first.
+func replacer(secrets []string) *strings.Replacer {
+	var pairs []string
+	for _, secret := range secrets {
+		pairs = append(pairs, secret, "[redacted]")
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// secretsOf are what no error may hold, the longest first: each value and what could be left of it, as it is, quoted, and in a URL.
 func secretsOf(to fakeagent.MCPConnect) []string {
-	var all []string
+	var values []string
 	if to.Server.URL != "" {
-		all = append(all, urlParts(to.Server.URL)...)
+		values = append(values, urlParts(to.Server.URL)...)
 	}
 	for _, m := range []map[string]string{to.Server.Headers, to.Server.Env, to.Session.Env} {
 		for _, v := range m {
-			all = append(all, v)
-			all = append(all, strings.Fields(v)...) // such as the token of an authorization
+			values = append(values, partsOf(v)...)
 		}
 	}
+	var all []string
+	for _, v := range values {
+		quoted := strconv.Quote(v)
+		inJSON, _ := json.Marshal(v)
+		all = append(all, v, quoted[1:len(quoted)-1], string(inJSON[1:len(inJSON)-1]), url.QueryEscape(v), url.PathEscape(v))
+	}
 	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < 4 })
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	return all
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// partsOf are a value, its lines, its words (but for short ones, which an error may need for something else), and the credentials of an
+// authorization.
+func partsOf(v string) []string {
+	parts := append(strings.Split(v, "\n"), v)
+	for _, word := range strings.Fields(v) {
+		if len(word) >= 8 {
+			parts = append(parts, word)
+		}
+	}
+	for _, scheme := range []string{"Bearer ", "Basic "} {
+		if credentials, ok := strings.CutPrefix(v, scheme); ok {
+			plain, _ := base64.StdEncoding.DecodeString(credentials)
+			parts = append(parts, credentials, string(plain))
+			parts = append(parts, strings.Split(string(plain), ":")...)
+		}
+	}
+	return parts
 }
 
 // memory is a server of this process.
@@ -199,6 +332,8 @@ func newMemory(ctx context.Context, s *mcp.Server) (*memory, error) {
 
 func (m *memory) transport() mcp.Transport { return m.client }
 func (m *memory) sign() string             { return "" }
+func (m *memory) refusal() string          { return "" }
+func (m *memory) said() string             { return "" }
 func (m *memory) close()                   { _ = m.server.Close() }
 
 // environ is the environment of a command.
@@ -210,11 +345,4 @@ func environ(envs ...map[string]string) []string {
 		}
 	}
 	return all
-}
-
-func spawn(to fakeagent.MCPConnect, cmd *exec.Cmd) error {
-	if to.Spawn == nil {
-		return nil
-	}
-	return to.Spawn(cmd)
 }

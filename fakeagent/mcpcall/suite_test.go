@@ -34,7 +34,10 @@ func TestMain(m *testing.M) {
 
 // itself is the test binary as a server on stdio.
 func itself(name, server string) fakeagent.MCPServer {
-	return fakeagent.MCPServer{Name: name, Command: os.Args[0], Env: map[string]string{serverVariable: server}}
+	return fakeagent.MCPServer{Name: name, Command: os.Args[0], Env: map[string]string{
+		serverVariable: server,
+		"GORACE":       "atexit_sleep_ms=0", // with the race detector a process would linger for a second
+	}}
 }
 
 var suite *testing.T
