@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -277,22 +279,27 @@ func asStream(answer manner, says func(*http.Request) string) http.HandlerFunc {
 	}
 }
 
-// asSSE answers by the older transport, in the one stream that the client asks for first.
+// asSSE answers by the older transport, in the one stream that the client asks for first. Each stream has its own endpoint: the stream
+// of a session that failed may still be open when the next session begins.
 func asSSE(answer manner, says func(*http.Request) string) http.HandlerFunc {
-	answers := make(chan string)
+	var count atomic.Int64
+	var streams sync.Map
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			w.WriteHeader(http.StatusAccepted)
 			if text := answer(read(r), says(r)); text != "" {
+				answers, _ := streams.Load(r.URL.Query().Get("stream"))
 				select {
-				case answers <- text:
+				case answers.(chan string) <- text:
 				case <-r.Context().Done():
 				}
 			}
 			return
 		}
+		name, answers := strconv.FormatInt(count.Add(1), 10), make(chan string)
+		streams.Store(name, answers)
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "event: endpoint\ndata: ?"+r.URL.RawQuery+"\n\n")
+		_, _ = io.WriteString(w, "event: endpoint\ndata: ?"+r.URL.RawQuery+"&stream="+name+"\n\n")
 		for {
 			w.(http.Flusher).Flush()
 			select {
