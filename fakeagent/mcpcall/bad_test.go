@@ -385,12 +385,12 @@ func greeter() mcpcall.Option {
 func shorten(want string) {
 	limit := 10 * time.Second
 	if strings.HasSuffix(want, noAnswer) {
-		limit = 300 * time.Millisecond
+		limit = time.Second
 	}
 	DeferCleanup(mcpcall.Shorten(limit, 100*time.Millisecond))
 }
 
-const noAnswer = "no answer within 300ms"
+const noAnswer = "no answer within 1s"
 
 var _ = Describe("A bad server", func() {
 	// fails calls the bad server and then a good one.
@@ -462,8 +462,8 @@ var _ = Describe("A bad server", func() {
 		shorten(want)
 		fails(ctx, itself("", server), want)
 	},
-		Entry("does not answer initialize", "no answer to initialize", "did not open a session: no answer within 300ms"),
-		Entry("does not answer the call", "no answer to the call", "did not answer the call of greet: no answer within 300ms"),
+		Entry("does not answer initialize", "no answer to initialize", "did not open a session: no answer within 1s"),
+		Entry("does not answer the call", "no answer to the call", "did not answer the call of greet: no answer within 1s"),
 		Entry("logs to stdout", "garbage for initialize", "did not open a session: it wrote a line to stdout that is no message of the protocol (what it logs belongs on stderr): Listening. no space left on device"),
 		Entry("logs to stdout later", "garbage for the call", "did not answer the call of greet: it wrote a line to stdout that is no message of the protocol (what it logs belongs on stderr): Listening. no space left on device"),
 		Entry("sends half an answer", "half an answer to the call", `did not answer the call of greet: it wrote a line to stdout that is no message of the protocol (what it logs belongs on stderr): {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"no space left on device"`),
@@ -487,10 +487,10 @@ var _ = Describe("A bad server", func() {
 		s.SSE = true
 		fails(ctx, s, bySSE)
 	},
-		same("does not answer initialize", "no answer to initialize", "did not open a session: no answer within 300ms"),
-		same("does not answer the call", "no answer to the call", "did not answer the call of greet: no answer within 300ms"),
-		same("mistakes the id", "a wrong id at the call", "did not answer the call of greet: no answer within 300ms",
-			"did not answer the call of greet: it ended its event stream before the answer", "did not answer the call of greet: no answer within 300ms"),
+		same("does not answer initialize", "no answer to initialize", "did not open a session: no answer within 1s"),
+		same("does not answer the call", "no answer to the call", "did not answer the call of greet: no answer within 1s"),
+		same("mistakes the id", "a wrong id at the call", "did not answer the call of greet: no answer within 1s",
+			"did not answer the call of greet: it ended its event stream before the answer", "did not answer the call of greet: no answer within 1s"),
 		same("sends garbage", "garbage for the call", "did not answer the call of greet: its answer is no message of the protocol"),
 		same("refuses the session", "an error at initialize", "did not open a session: it answered with an error: no space left on device (JSON-RPC error -32603)"),
 		same("refuses the call", "an error at the call", "failed the call of greet: it answered with an error: no space left on device (JSON-RPC error -32603)"),
@@ -561,7 +561,7 @@ var _ = Describe("A bad server", func() {
 			shorten(noAnswer)
 			s := itself("", "ignores everything")
 			s.Env[pidVariable] = pid
-			fails(ctx, s, "did not open a session: no answer within 300ms")
+			fails(ctx, s, "did not open a session: no answer within 1s")
 			gone()
 		})
 
@@ -577,7 +577,7 @@ var _ = Describe("A bad server", func() {
 		shorten(noAnswer)
 		step := script.MCP("bad", "greet", map[string]any{"text": strings.Repeat("x", 1<<20)})
 		Expect(errorOf(call(ctx, GinkgoT(), step, only(itself("bad", "does not read"))))).To(
-			Equal(`MCP server "bad" did not answer the call of greet: no answer within 300ms`))
+			Equal(`MCP server "bad" did not answer the call of greet: no answer within 1s`))
 	})
 
 	Describe("whose session broke gets a new one at the next call:", func() {
