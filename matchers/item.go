@@ -59,12 +59,15 @@ func BeErrorItem(want any) Matcher {
 	return text("BeErrorItem", "be an error item", "message", want, func(i timeline.ErrorItem) string { return i.Message })
 }
 
-// ToolCallOption is something more that a tool call must be.
-type ToolCallOption struct {
+// Option is something more that an item must be.
+type Option[I timeline.Item] struct {
 	description string
 	wrong       error
-	test        func(timeline.ToolCall) (differs string, err error)
+	test        func(I) (differs string, err error)
 }
+
+// ToolCallOption is something more that a tool call must be.
+type ToolCallOption = Option[timeline.ToolCall]
 
 // WithStatus wants a status.
 func WithStatus(s timeline.Status) ToolCallOption {
@@ -114,9 +117,12 @@ func BeShellCall(command any, opts ...ToolCallOption) Matcher {
 }
 
 func toolCall(name, description, what string, want any, opts []ToolCallOption, test func(timeline.ToolCall) (string, error)) Matcher {
-	description += " " + describe(want)
-	wrong := textArgument(name, what, want)
-	tests := []func(timeline.ToolCall) (string, error){test}
+	return withOptions(name, description+" "+describe(want), textArgument(name, what, want), opts, test)
+}
+
+// withOptions is a matcher for items of one type that must be more.
+func withOptions[I timeline.Item](name, description string, wrong error, opts []Option[I], test func(I) (differs string, err error)) Matcher {
+	tests := []func(I) (string, error){test}
 	for i, o := range opts {
 		description += []string{" with ", " and "}[min(i, 1)] + o.description
 		if wrong == nil {
@@ -124,5 +130,5 @@ func toolCall(name, description, what string, want any, opts []ToolCallOption, t
 		}
 		tests = append(tests, o.test)
 	}
-	return of(name, description, wrong, func(c timeline.ToolCall) (string, error) { return first(c, tests) })
+	return of(name, description, wrong, func(i I) (string, error) { return first(i, tests) })
 }

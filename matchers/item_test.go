@@ -22,7 +22,8 @@ var (
 	failedFor = timeline.ErrorItem{Message: "no quota"}
 	wrote     = timeline.ToolCall{CallID: "c1", Name: "Write", Detail: timeline.Write{FilePath: "/w/a.ts"}, Status: timeline.Completed}
 	tested    = timeline.ToolCall{CallID: "c2", Name: "Bash", Detail: timeline.Shell{Command: "npm test"}, Status: timeline.Failed, Error: "exit code 1"}
-	mixed     = timeline.Items{user, thought, wrote, tested, said, failedFor, timeline.Todo{}, timeline.Plugin{}, timeline.Raw{}}
+	card      = timeline.Plugin{ID: "s1", PluginID: "summary", Kind: "turn-summary", Version: 2, Data: []byte(`{"files": 2, "by": ["me"]}`)}
+	mixed     = timeline.Items{user, thought, wrote, tested, said, failedFor, timeline.Todo{}, card, timeline.Raw{}}
 )
 
 var _ = Describe("A matcher for one item", func() {
@@ -38,6 +39,8 @@ var _ = Describe("A matcher for one item", func() {
 			Entry(nil, "BeToolCall", func(name any) Matcher { return BeToolCall(name) }, wrote, "name", "Write"),
 			Entry(nil, "BeShellCall", func(command any) Matcher { return BeShellCall(command) }, tested, "command", "npm test"),
 			Entry(nil, "BeToolCall", func(want any) Matcher { return BeToolCall("Bash", WithError(want)) }, tested, "error", "exit code 1"),
+			Entry(nil, "BePluginRow", func(kind any) Matcher { return BePluginRow(kind) }, card, "kind", "turn-summary"),
+			Entry(nil, "BePluginRow", func(id any) Matcher { return BePluginRow("turn-summary", WithPlugin(id)) }, card, "plugin", "summary"),
 		)
 	}
 
