@@ -134,13 +134,19 @@ func either(options []string) string {
 
 func unknownKey(key string, known []string) string {
 	key = excerpt(key)
-	best, least := "", 1<<30
+	best, _ := Nearest(key, known)
+	return fmt.Sprintf("unknown key %q, did you mean %q?", key, best)
+}
+
+// Nearest is the known word that is most like the given one, for error messages, and how many letters must change to make it of that.
+func Nearest(word string, known []string) (nearest string, changes int) {
+	changes = 1 << 30
 	for _, k := range known {
-		if d := distance(key, k); d < least {
-			best, least = k, d
+		if d := distance(word, k); d < changes {
+			nearest, changes = k, d
 		}
 	}
-	return fmt.Sprintf("unknown key %q, did you mean %q?", key, best)
+	return nearest, changes
 }
 
 // distance is how many letters must change to make b of a.

@@ -229,6 +229,9 @@ func (l *Log) TurnOfCall(callID string) (turnID string, ok bool) {
 	return "", false
 }
 
+// HasTurn says that there is a row of that turn.
+func (l *Log) HasTurn(turnID string) bool { _, ok := l.shown.starts[turnID]; return ok }
+
 // Reset empties the projection, for another history. Snapshots that were taken before must not be used any more.
 func (p *Projection) Reset() {
 	clear(p.slots)
