@@ -13,11 +13,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -135,8 +137,11 @@ func onStdio(answer manner) {
 		if err := json.Unmarshal(line, &m); err != nil {
 			panic(err)
 		}
-		if text := answer(m, words()); text != "" {
+		switch text := answer(m, words()); {
+		case text != "":
 			fmt.Println(text)
+		case m.ID != nil:
+			fallSilent()
 		}
 	}
 }
@@ -151,11 +156,14 @@ func dying(method string, die func()) func() {
 	}
 }
 
+// hang goes on for long, with a timer: the runtime ends a program in which nothing more can happen.
+func hang() { time.Sleep(time.Hour) }
+
 func exit3() { os.Exit(3) }
 func kill9() {
 	self, _ := os.FindProcess(os.Getpid())
 	_ = self.Kill()
-	select {}
+	hang()
 }
 func exitWithWords() {
 	fmt.Fprintf(os.Stderr, "starting\nfatal: %s\n\n", words())
@@ -194,16 +202,34 @@ var badServers = map[string]func(){
 		fmt.Fprint(os.Stderr, words(), strings.Repeat("x", 1<<20), strings.Repeat(" y", 2000)) // what is kept begins with an x
 		os.Exit(1)
 	}),
-	"closes its stdout": dying("tools/call", func() { os.Stdout.Close() }),
+	"closes its stdout": dying("tools/call", func() {
+		os.Stdout.Close()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}),
 	"does not read": func() {
-		_, _ = bufio.NewReaderSize(os.Stdin, 16).ReadByte()
+		in := bufio.NewReaderSize(os.Stdin, 16)
+		_, _ = in.ReadBytes('\n')
 		fmt.Printf(introduce+"\n", "1")
-		select {}
+		_, _ = in.ReadBytes('\n')
+		_, _ = in.ReadByte() // the call has begun
+		fallSilent()
+		hang()
 	},
 	"ignores everything": func() {
 		signal.Ignore(syscall.SIGTERM)
 		notePID(os.Getpid())
-		select {}
+		onStdio(to("initialize", nothingAtAll))
+		hang()
+	},
+	"is silent once": func() {
+		calls := 0
+		onStdio(to("tools/call", func(m message, says string) string {
+			if calls++; calls == 1 {
+				return nothingAtAll(m, says)
+			}
+			return politely(m)
+		}))
 	},
 	"leaves a child behind": func() {
 		child := exec.Command("sleep", "60")
@@ -371,6 +397,52 @@ func serving(h http.HandlerFunc) fakeagent.MCPServer {
 	return fakeagent.MCPServer{Name: "bad", URL: s.URL}
 }
 
+// network is one server's, in memory, since virtual time does not wait for sockets.
+type network struct {
+	conns chan net.Conn
+	down  chan struct{}
+}
+
+func (n network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case n.conns <- theirs:
+		return ours, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (n network) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.conns:
+		return c, nil
+	case <-n.down:
+		return nil, net.ErrClosed
+	}
+}
+
+func (n network) Close() error {
+	close(n.down)
+	return nil
+}
+
+func (network) Addr() net.Addr { return nil }
+
+// servingInMemory is a server over HTTP on virtual time. The client dials as the default transport does.
+func servingInMemory(t *testing.T, h http.HandlerFunc) fakeagent.MCPServer {
+	n := network{make(chan net.Conn), make(chan struct{})}
+	s := &http.Server{Handler: h}
+	go func() { _ = s.Serve(n) }()
+	usual := http.DefaultTransport
+	http.DefaultTransport = &http.Transport{DialContext: n.dial}
+	t.Cleanup(func() {
+		http.DefaultTransport = usual
+		s.Close()
+	})
+	return fakeagent.MCPServer{Name: "bad", URL: "http://bad.test:8123"}
+}
+
 // greeter is a good server, in memory.
 func greeter() mcpcall.Option {
 	s := mcp.NewServer(&mcp.Implementation{Name: "good", Version: "1"}, nil)
@@ -380,28 +452,32 @@ func greeter() mcpcall.Option {
 	return mcpcall.Serve("good", s)
 }
 
-// shorten makes a call that gets no answer fail soon, but not before a process has started. Where there is another error to come, it
-// leaves it the time.
-func shorten(want string) {
-	limit := 10 * time.Second
-	if strings.HasSuffix(want, noAnswer) {
-		limit = time.Second
+// impatientWith leaves no more time than need be to a server on stdio that would not end by itself in any.
+func impatientWith(server string) {
+	if slices.Contains([]string{"closes its stdout", "does not read", "ignores everything"}, server) {
+		DeferCleanup(mcpcall.Grace(10 * time.Millisecond))
 	}
-	DeferCleanup(mcpcall.Shorten(limit, 100*time.Millisecond))
 }
 
-const noAnswer = "no answer within 1s"
+const noAnswer = "no answer within 10s"
+
+// manyArguments are more than the 16 pages that a pipe takes.
+var manyArguments = map[string]any{"text": strings.Repeat("x", 20*os.Getpagesize())}
 
 var _ = Describe("A bad server", func() {
-	// fails calls the bad server and then a good one.
-	fails := func(ctx context.Context, bad fakeagent.MCPServer, want string) {
+	// failsIn calls the bad server and then a good one.
+	failsIn := func(ctx context.Context, t timelinekit.T, bad fakeagent.MCPServer, want string) {
 		GinkgoHelper()
 		bad.Name = "bad"
-		run := call(ctx, GinkgoT(), script.MCP("*", "greet", nil), []fakeagent.MCPServer{bad, {Name: "good"}}, greeter())
+		run := call(ctx, t, script.MCP("*", "greet", nil), []fakeagent.MCPServer{bad, {Name: "good"}}, greeter())
 		Expect(run).To(And(EndCompleted(), HaveItems(
 			BeToolCall("mcp__bad__greet", WithStatus(timeline.Failed)),
 			BeToolCall("mcp__good__greet", WithStatus(timeline.Completed)))))
 		Expect(errorOf(run)).To(Equal(`MCP server "bad" ` + want))
+	}
+	fails := func(ctx context.Context, bad fakeagent.MCPServer, want string) {
+		GinkgoHelper()
+		failsIn(ctx, GinkgoT(), bad, want)
 	}
 
 	Describe("that cannot be reached is a failed tool call, after which the turn goes on:", func() {
@@ -459,11 +535,11 @@ var _ = Describe("A bad server", func() {
 	)
 
 	DescribeTable("on stdio that breaks the protocol", func(ctx SpecContext, server, want string) {
-		shorten(want)
+		impatientWith(server)
 		fails(ctx, itself("", server), want)
 	},
-		Entry("does not answer initialize", "no answer to initialize", "did not open a session: no answer within 1s"),
-		Entry("does not answer the call", "no answer to the call", "did not answer the call of greet: no answer within 1s"),
+		Entry("does not answer initialize", "no answer to initialize", "did not open a session: "+noAnswer),
+		Entry("does not answer the call", "no answer to the call", "did not answer the call of greet: "+noAnswer),
 		Entry("logs to stdout", "garbage for initialize", "did not open a session: it wrote a line to stdout that is no message of the protocol (what it logs belongs on stderr): Listening. no space left on device"),
 		Entry("logs to stdout later", "garbage for the call", "did not answer the call of greet: it wrote a line to stdout that is no message of the protocol (what it logs belongs on stderr): Listening. no space left on device"),
 		Entry("sends half an answer", "half an answer to the call", `did not answer the call of greet: it wrote a line to stdout that is no message of the protocol (what it logs belongs on stderr): {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"no space left on device"`),
@@ -477,20 +553,28 @@ var _ = Describe("A bad server", func() {
 		Entry("closes its stdout", "closes its stdout", "did not answer the call of greet: it closed its stdin or stdout, but went on running"),
 	)
 
-	DescribeTable("over HTTP that breaks the protocol", func(ctx SpecContext, name, asJSON, inStream, bySSE string) {
-		shorten(asJSON)
-		s := serving(asJSONBody(manners[name], disk))
-		fails(ctx, s, asJSON)
-		s = serving(asStream(manners[name], disk))
-		fails(ctx, s, inStream)
-		s = serving(asSSE(manners[name], disk))
-		s.SSE = true
-		fails(ctx, s, bySSE)
+	DescribeTable("over HTTP that breaks the protocol", func(name, asJSON, inStream, bySSE string) {
+		virtually(func(ctx context.Context, t *testing.T) {
+			failsInTime := func(h http.HandlerFunc, sse bool, want string) {
+				GinkgoHelper()
+				began, took := time.Now(), time.Duration(0)
+				if strings.HasSuffix(want, noAnswer) {
+					took = 10 * time.Second
+				}
+				s := servingInMemory(t, h)
+				s.SSE = sse
+				failsIn(ctx, t, s, want)
+				Expect(time.Since(began)).To(Equal(took))
+			}
+			failsInTime(asJSONBody(manners[name], disk), false, asJSON)
+			failsInTime(asStream(manners[name], disk), false, inStream)
+			failsInTime(asSSE(manners[name], disk), true, bySSE)
+		})
 	},
-		same("does not answer initialize", "no answer to initialize", "did not open a session: no answer within 1s"),
-		same("does not answer the call", "no answer to the call", "did not answer the call of greet: no answer within 1s"),
-		same("mistakes the id", "a wrong id at the call", "did not answer the call of greet: no answer within 1s",
-			"did not answer the call of greet: it ended its event stream before the answer", "did not answer the call of greet: no answer within 1s"),
+		same("does not answer initialize", "no answer to initialize", "did not open a session: "+noAnswer),
+		same("does not answer the call", "no answer to the call", "did not answer the call of greet: "+noAnswer),
+		same("mistakes the id", "a wrong id at the call", "did not answer the call of greet: "+noAnswer,
+			"did not answer the call of greet: it ended its event stream before the answer", "did not answer the call of greet: "+noAnswer),
 		same("sends garbage", "garbage for the call", "did not answer the call of greet: its answer is no message of the protocol"),
 		same("refuses the session", "an error at initialize", "did not open a session: it answered with an error: no space left on device (JSON-RPC error -32603)"),
 		same("refuses the call", "an error at the call", "failed the call of greet: it answered with an error: no space left on device (JSON-RPC error -32603)"),
@@ -498,6 +582,14 @@ var _ = Describe("A bad server", func() {
 		same("answers 10 MB", "10 MB for the call", "did not answer the call of greet: its answer is longer than 4194304 bytes, the limit"),
 		same("speaks an old version", "the year 99", `did not open a session: unsupported protocol version: "1999-12-31"`),
 	)
+
+	It("over HTTP that opens no stream by the older transport is given up", func() {
+		virtually(func(ctx context.Context, t *testing.T) {
+			s := servingInMemory(t, func(_ http.ResponseWriter, r *http.Request) { silent(r) })
+			s.SSE = true
+			failsIn(ctx, t, s, "did not open a session: "+noAnswer)
+		})
+	})
 
 	DescribeTable("over HTTP that refuses", func(ctx SpecContext, name, want string, bySSE ...string) {
 		s := serving(refusals[name](disk))
@@ -548,39 +640,39 @@ var _ = Describe("A bad server", func() {
 		var pid string
 		BeforeEach(func() { pid = filepath.Join(GinkgoT().TempDir(), "pid") })
 
-		gone := func() {
+		gone := func(ctx context.Context) {
 			GinkgoHelper()
 			b, err := os.ReadFile(pid)
 			Expect(err).NotTo(HaveOccurred())
 			id, err := strconv.Atoi(string(b))
 			Expect(err).NotTo(HaveOccurred())
-			Eventually(func() string { return state(id) }).Should(BeElementOf("", "Z"), "whoever adopted it may not have looked yet")
+			Eventually(ctx, func() string { return state(id) }).WithTimeout(time.Minute).Should(BeElementOf("", "Z"), "whoever adopted it may not have looked yet")
 		}
 
 		It("not itself, though it ignores the end of stdin and SIGTERM", func(ctx SpecContext) {
-			shorten(noAnswer)
+			impatientWith("ignores everything")
 			s := itself("", "ignores everything")
 			s.Env[pidVariable] = pid
-			fails(ctx, s, "did not open a session: no answer within 1s")
-			gone()
+			fails(ctx, s, "did not open a session: "+noAnswer)
+			gone(ctx)
 		})
 
 		It("not a child of its own, which has its stdout", func(ctx SpecContext) {
 			s := itself("", "leaves a child behind")
 			s.Env[pidVariable] = pid
 			fails(ctx, s, "did not answer the call of greet: the process ended (exit status 3)")
-			gone()
+			gone(ctx)
 		})
 	})
 
 	It("on stdio that does not read does not hold a call with many arguments up", func(ctx SpecContext) {
-		shorten(noAnswer)
-		step := script.MCP("bad", "greet", map[string]any{"text": strings.Repeat("x", 1<<20)})
+		impatientWith("does not read")
+		step := script.MCP("bad", "greet", manyArguments)
 		Expect(errorOf(call(ctx, GinkgoT(), step, only(itself("bad", "does not read"))))).To(
-			Equal(`MCP server "bad" did not answer the call of greet: no answer within 1s`))
+			Equal(`MCP server "bad" did not answer the call of greet: ` + noAnswer))
 	})
 
-	Describe("whose session broke gets a new one at the next call:", func() {
+	Describe("at the next call", func() {
 		twice := func(ctx context.Context, s fakeagent.MCPServer) (first string, second timeline.Item) {
 			GinkgoHelper()
 			step := script.MCP("bad", "greet", nil)
@@ -590,7 +682,13 @@ var _ = Describe("A bad server", func() {
 			return errorOf(run).(string), items[len(items)-1]
 		}
 
-		It("a process that died", func(ctx SpecContext) {
+		It("has the same session, if it was a process that was only too slow", func(ctx SpecContext) {
+			first, second := twice(ctx, itself("bad", "is silent once")) // a new process would be so again
+			Expect(first).To(HaveSuffix(noAnswer))
+			Expect(second).To(BeToolCall("mcp__bad__greet", WithStatus(timeline.Completed)))
+		})
+
+		It("has a new session, if it was a process that died", func(ctx SpecContext) {
 			s := itself("bad", "dies once")
 			s.Env[onceVariable] = filepath.Join(GinkgoT().TempDir(), "once")
 			first, second := twice(ctx, s)
@@ -598,7 +696,7 @@ var _ = Describe("A bad server", func() {
 			Expect(second).To(BeToolCall("mcp__bad__greet", WithStatus(timeline.Completed)))
 		})
 
-		It("a server over HTTP that forgot it", func(ctx SpecContext) {
+		It("has a new session, if it forgot the one that it had over HTTP", func(ctx SpecContext) {
 			sessions, forgotten := 0, false
 			good := asJSONBody(alwaysPolitely, disk)
 			first, second := twice(ctx, serving(func(w http.ResponseWriter, r *http.Request) {

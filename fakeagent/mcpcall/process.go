@@ -27,6 +27,7 @@ import (
 type process struct {
 	cmd           *exec.Cmd
 	kill          func()
+	grace         time.Duration // what was given when it started: it may outlive the spec that gave it
 	stdin, stdout *os.File
 	stderr        tail
 
@@ -53,6 +54,7 @@ var (
 func newProcess(to fakeagent.MCPConnect) (*process, error) {
 	p := &process{
 		cmd:      exec.Command(to.Server.Command, to.Server.Args...),
+		grace:    grace,
 		incoming: make(chan jsonrpc.Message),
 		silent:   make(chan struct{}),
 		ended:    make(chan struct{}),
@@ -120,7 +122,7 @@ func (p *process) wait(stderr *os.File) {
 	}()
 	_ = p.cmd.Wait() // the state has it
 	p.kill()         // what it left behind
-	last := time.Now().Add(grace)
+	last := time.Now().Add(p.grace)
 	_, _ = stderr.SetReadDeadline(last), p.stdout.SetReadDeadline(last) // what left its group may still have them
 	<-said
 	stderr.Close()
@@ -249,7 +251,7 @@ func (p *process) close() {
 
 // over gives the process time to end.
 func (p *process) over() bool {
-	timer := time.NewTimer(grace)
+	timer := time.NewTimer(p.grace)
 	defer timer.Stop()
 	select {
 	case <-p.ended:
@@ -296,8 +298,17 @@ func (c pipes) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	c.p.writing.Lock()
 	defer c.p.writing.Unlock()
-	defer context.AfterFunc(ctx, func() { _ = c.p.stdin.SetWriteDeadline(time.Unix(1, 0)) })() // a server may not read
-	if _, err := c.p.stdin.Write(append(data, '\n')); err != nil {
+	unblocked := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { // a server may not read
+		_ = c.p.stdin.SetWriteDeadline(time.Unix(1, 0))
+		close(unblocked)
+	})
+	_, err = c.p.stdin.Write(append(data, '\n'))
+	if !stop() { // it may have been written all the same, and then the next message can be
+		<-unblocked
+		_ = c.p.stdin.SetWriteDeadline(time.Time{})
+	}
+	if err != nil {
 		c.p.lose()
 		return errLost
 	}

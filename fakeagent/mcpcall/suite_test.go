@@ -2,9 +2,11 @@ package mcpcall_test
 
 import (
 	"context"
+	"net"
 	"os"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -50,6 +52,40 @@ func TestMCPCall(t *testing.T) {
 
 var _ = leak.Check()
 
+// silenceVariable is an address at which a server on stdio says that it has fallen silent.
+const silenceVariable = "UNDERSTUDY_TEST_SILENCE"
+
+// On the real clock no limit ends by time, whatever the machine's speed: the one that runs ends when a server has fallen silent. A command
+// has the time to end that it needs.
+var _ = BeforeEach(func() {
+	DeferCleanup(mcpcall.Grace(time.Hour))
+	expire, restore := mcpcall.HoldLimits()
+	DeferCleanup(restore)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(l.Close)
+	GinkgoT().Setenv(silenceVariable, l.Addr().String())
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+			expire()
+		}
+	}()
+})
+
+// fallSilent is for servers on stdio, while a request waits for its answer.
+func fallSilent() {
+	c, err := net.Dial("tcp", os.Getenv(silenceVariable))
+	if err != nil {
+		panic(err)
+	}
+	c.Close()
+}
+
 // call plays one mcp step on a new agent that has the servers, and returns the run.
 func call(ctx context.Context, t timelinekit.T, step script.Step, servers []fakeagent.MCPServer, opts ...mcpcall.Option) timelinekit.Run {
 	cfg := fakeagent.Scripted()
@@ -58,9 +94,10 @@ func call(ctx context.Context, t timelinekit.T, step script.Step, servers []fake
 	return host.RunFakeAgentTurn(ctx, script.New(step), timelinekit.MCPServers(servers...))
 }
 
-// virtually runs the body on virtual time.
+// virtually runs the body on virtual time, by which limits end.
 func virtually(body func(ctx context.Context, t *testing.T)) {
 	GinkgoHelper()
+	defer mcpcall.TimeLimits()()
 	finished := false
 	synctest.Test(suite, func(t *testing.T) {
 		defer GinkgoRecover()
