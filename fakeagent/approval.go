@@ -35,6 +35,7 @@ func (t *turn) approvals(s script.ApprovalStep) error {
 		all[i] = t.ask(a, answered)
 	}
 	canceled := false
+	over := t.waits()
 	for range all {
 		select {
 		case a := <-answered:
@@ -47,6 +48,7 @@ func (t *turn) approvals(s script.ApprovalStep) error {
 			break
 		}
 	}
+	over()
 	if canceled {
 		t.cancel()
 		for _, a := range all {

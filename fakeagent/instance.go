@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -362,7 +363,7 @@ type outgoing struct {
 func (th *thread) newTurn(ctx context.Context, prompt string) *turn {
 	th.turns++
 	t := &turn{th: th, n: th.turns, id: th.id + "-turn-" + strconv.Itoa(th.turns), prompt: prompt}
-	t.ctx, t.cancel = context.WithCancel(ctx)
+	t.ctx, t.cancel = context.WithCancel(pprof.WithLabels(ctx, pprof.Labels(doingLabel, t.id)))
 	th.active = t
 	return t
 }

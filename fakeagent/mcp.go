@@ -112,6 +112,7 @@ func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClien
 	}
 	item := event.Item{ItemType: event.MCPToolCall, Title: "mcp__" + server + "__" + s.Tool, Data: timeline.Unknown{Input: arguments}}
 	return t.call(item, func(item *event.Item) error {
+		defer t.waits()()
 		client, err := connect()
 		if err != nil {
 			return err

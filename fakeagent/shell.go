@@ -62,7 +62,9 @@ func (t *turn) bash(s script.BashStep) error {
 func (t *turn) run(shell Shell, command string) (ShellResult, error) {
 	ctx, cancel := context.WithTimeoutCause(t.ctx, shellLimit, errShellLimit)
 	defer cancel()
+	over := t.waits(externalLabel, "command")
 	r, err := shell.Run(ctx, t.th.session, command)
+	over()
 	r.Output = strings.ToValidUTF8(r.Output, "\uFFFD") // as JSON will have it
 	switch {
 	case t.ctx.Err() != nil:

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"math"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,7 @@ func (t *turn) play() {
 		}
 		t.end(err)
 	}()
+	pprof.SetGoroutineLabels(t.ctx)
 	t.start()
 	err = t.script()
 	over = true
@@ -165,6 +167,7 @@ func (t *turn) step(s script.Step) error {
 	case script.SleepStep:
 		return t.pause(s.Duration)
 	case script.HoldStep:
+		defer t.waits()()
 		return t.th.in.Gate(t.th.id, s.Name).arrive(t.ctx, s.Open)
 	case script.PlanStep:
 		return t.plan(s)
@@ -192,6 +195,7 @@ func (t *turn) pause(d time.Duration) error {
 		d = time.Duration(min(float64(d)/cfg.Speed, math.MaxInt64/2))
 	}
 	if d > 0 && !cfg.Instant {
+		defer t.waits()()
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
@@ -354,6 +358,19 @@ func (t *turn) doing() string {
 		return fmt.Sprintf("step %d (%s), its %s", o.index.Load()+1, o.step().Key(), s)
 	}
 	return s
+}
+
+// Labels of the goroutines that wait, for profiles, and for who finds out why nothing moves any more: what it does, in words for people, and
+// what it waits for outside of this process.
+const (
+	doingLabel    = "understudy.doing"
+	externalLabel = "understudy.external"
+)
+
+// waits labels this goroutine with the step that it waits in, until over is called.
+func (t *turn) waits(external ...string) (over func()) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(t.ctx, pprof.Labels(append(external, doingLabel, t.id+" is in "+t.doing())...)))
+	return func() { pprof.SetGoroutineLabels(t.ctx) }
 }
 
 // heldAt is the gate that the turn is held at, or "".
