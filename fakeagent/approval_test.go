@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("An approval", func() {
@@ -63,20 +64,18 @@ var _ = Describe("An approval", func() {
 		Expect(a.run(ask)).To(And(EndCanceled(), HaveItems(BeShellCall("rm -rf build", WithError("canceled")))))
 		Expect(a.types()).To(ContainElement("request.resolved"))
 	})
-	It("is a failed tool call when nobody answers in time, and the turn goes on with neither branch", func() {
-		virtually(func(ctx context.Context) {
-			cfg := fakeagent.Scripted()
-			cfg.Speed = 100
-			a := start(cfg, "")
-			defer a.Close()
-			began := time.Now()
-			run := a.run(`[{"approval":{"title":"rm","timeoutMs":5000,"allow":[{"say":"a"}],"deny":[{"say":"d"}]}},{"say":"end"}]`)
-			Expect(time.Since(began)).To(Equal(5*time.Second), "a timeout is no scripted wait")
-			Expect(run).To(And(EndCompleted(), HaveItems(
-				BeShellCall("rm", WithError("no answer to the approval after 5s")), BeAssistantMessage("end"))))
-			Expect(a.seen()).To(ContainElement(HaveField("Payload", event.RequestResolved{RequestType: "command_execution_approval", Decision: "timeout"})))
-			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest))
-		})
+	It("is a failed tool call when nobody answers in time, and the turn goes on with neither branch", bubble.InBubble, func(ctx SpecContext) {
+		cfg := fakeagent.Scripted()
+		cfg.Speed = 100
+		a := start(cfg, "")
+		defer a.Close()
+		began := time.Now()
+		run := a.run(`[{"approval":{"title":"rm","timeoutMs":5000,"allow":[{"say":"a"}],"deny":[{"say":"d"}]}},{"say":"end"}]`)
+		Expect(time.Since(began)).To(Equal(5*time.Second), "a timeout is no scripted wait")
+		Expect(run).To(And(EndCompleted(), HaveItems(
+			BeShellCall("rm", WithError("no answer to the approval after 5s")), BeAssistantMessage("end"))))
+		Expect(a.seen()).To(ContainElement(HaveField("Payload", event.RequestResolved{RequestType: "command_execution_approval", Decision: "timeout"})))
+		Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest))
 	})
 
 	It("is resolved before its row is settled, also where the turn is interrupted", func() {
@@ -87,18 +86,16 @@ var _ = Describe("An approval", func() {
 		Expect(a.types()[1:]).To(Equal([]string{"turn.started", "item.started", "request.opened", "request.resolved", "item.completed", "turn.completed"}))
 		Expect(a.seen()[4]).To(HaveField("Payload", event.RequestResolved{RequestType: "command_execution_approval", Decision: "cancel"}))
 	})
-	DescribeTable("settles its row as canceled where the turn is interrupted at the end of its branch",
-		func(last string) {
-			virtually(func(ctx context.Context) {
-				a := start(fakeagent.Scripted(), "")
-				defer a.Close()
-				id := a.send(`[{"approval":{"title":"rm","allow":[` + last + `]}},{"say":"never"}]`)
-				time.Sleep(time.Second)
-				Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(Succeed())
-				time.Sleep(time.Second)
-				Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
-				Expect(a.wait(id)).To(And(EndCanceled(), ContainItems(BeShellCall("rm", WithError("canceled")))))
-			})
+	DescribeTable("settles its row as canceled where the turn is interrupted at the end of its branch", bubble.InBubble,
+		func(ctx SpecContext, last string) {
+			a := start(fakeagent.Scripted(), "")
+			defer a.Close()
+			id := a.send(`[{"approval":{"title":"rm","allow":[` + last + `]}},{"say":"never"}]`)
+			time.Sleep(time.Second)
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(Succeed())
+			time.Sleep(time.Second)
+			Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+			Expect(a.wait(id)).To(And(EndCanceled(), ContainItems(BeShellCall("rm", WithError("canceled")))))
 		},
 		Entry("in a sleep", `{"sleep":3600000}`),
 		Entry("in a hold", `{"hold":"g"}`),

@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("A hold", func() {
@@ -74,18 +75,16 @@ var _ = Describe("A hold", func() {
 		a.Gate("a", "g").Release()
 		a.wait(id)
 	})
-	It("does not end by itself, at any speed", func() {
-		virtually(func(ctx context.Context) {
-			cfg := fakeagent.Scripted()
-			cfg.Instant = true
-			a := start(cfg, "")
-			defer a.Close()
-			id := a.send(held)
-			time.Sleep(24 * time.Hour)
-			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
-			a.Gate("a", "g").Release()
-			a.wait(id)
-		})
+	It("does not end by itself, at any speed", bubble.InBubble, func(ctx SpecContext) {
+		cfg := fakeagent.Scripted()
+		cfg.Instant = true
+		a := start(cfg, "")
+		defer a.Close()
+		id := a.send(held)
+		time.Sleep(24 * time.Hour)
+		Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
+		a.Gate("a", "g").Release()
+		a.wait(id)
 	})
 
 	Describe("that is open", func() {
@@ -102,27 +101,23 @@ var _ = Describe("A hold", func() {
 	})
 
 	Describe("that is awaited in vain", func() {
-		It("says after 30 seconds where the agent is instead", func() {
-			virtually(func(ctx context.Context) {
-				a := start(fakeagent.Scripted(), "")
-				defer a.Close()
-				began := time.Now()
-				a.send(`[{"sleep":3600000},{"hold":"g"}]`)
-				Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(MatchError(`fakeagent: nothing is held at gate "g" of thread a ` +
-					`(gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded); it is in step 1 {"sleep":3600000}`))
-				Expect(time.Since(began)).To(Equal(30 * time.Second))
-			})
+		It("says after 30 seconds where the agent is instead", bubble.InBubble, func(ctx SpecContext) {
+			a := start(fakeagent.Scripted(), "")
+			defer a.Close()
+			began := time.Now()
+			a.send(`[{"sleep":3600000},{"hold":"g"}]`)
+			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(MatchError(`fakeagent: nothing is held at gate "g" of thread a ` +
+				`(gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded); it is in step 1 {"sleep":3600000}`))
+			Expect(time.Since(began)).To(Equal(30 * time.Second))
 		})
-		It("says so at the deadline of the test's context, which may be later than that", func() {
-			virtually(func(ctx context.Context) {
-				a := start(fakeagent.Scripted(), "")
-				defer a.Close()
-				late, cancel := context.WithTimeout(ctx, time.Hour)
-				defer cancel()
-				began := time.Now()
-				Expect(a.Gate("a", "g").AwaitHeld(late)).To(MatchError(context.DeadlineExceeded))
-				Expect(time.Since(began)).To(Equal(time.Hour))
-			})
+		It("says so at the deadline of the test's context, which may be later than that", bubble.InBubble, func(ctx SpecContext) {
+			a := start(fakeagent.Scripted(), "")
+			defer a.Close()
+			late, cancel := context.WithTimeout(ctx, time.Hour)
+			defer cancel()
+			began := time.Now()
+			Expect(a.Gate("a", "g").AwaitHeld(late)).To(MatchError(context.DeadlineExceeded))
+			Expect(time.Since(began)).To(Equal(time.Hour))
 		})
 		It("says so as soon as the test's context ends", func() {
 			over, cancel := context.WithCancel(ctx)

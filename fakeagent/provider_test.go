@@ -20,6 +20,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("The scripted agent as a provider", func() {
@@ -278,19 +279,17 @@ var _ = Describe("The scripted agent as a provider", func() {
 			Expect(a.Close()).To(Succeed())
 			Expect(a.Violations()).To(BeEmpty())
 		})
-		It("waits for a subscriber that still has an event, also where another one has ended the goroutine that brought it", func() {
-			virtually(func(ctx context.Context) {
-				a := start(fakeagent.Scripted(), "")
-				inside := make(chan struct{})
-				a.Subscribe(func(event.Event) { runtime.Goexit() })
-				a.Subscribe(func(event.Event) { close(inside); time.Sleep(time.Hour) })
-				began := time.Now()
-				go func() { _ = a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"}) }()
-				<-inside
-				Expect(a.Close()).To(Succeed())
-				Expect(time.Since(began)).To(Equal(time.Hour))
-				Expect(a.Violations()).To(HaveExactElements(HavePrefix("a subscriber called runtime.Goexit at session.started, as")))
-			})
+		It("waits for a subscriber that still has an event, also where another one has ended the goroutine that brought it", bubble.InBubble, func(ctx SpecContext) {
+			a := start(fakeagent.Scripted(), "")
+			inside := make(chan struct{})
+			a.Subscribe(func(event.Event) { runtime.Goexit() })
+			a.Subscribe(func(event.Event) { close(inside); time.Sleep(time.Hour) })
+			began := time.Now()
+			go func() { _ = a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"}) }()
+			<-inside
+			Expect(a.Close()).To(Succeed())
+			Expect(time.Since(began)).To(Equal(time.Hour))
+			Expect(a.Violations()).To(HaveExactElements(HavePrefix("a subscriber called runtime.Goexit at session.started, as")))
 		})
 		It("records a hold that nobody released, once", func() {
 			id := a.send(`[{"hold":"g"}]`)
@@ -299,19 +298,17 @@ var _ = Describe("The scripted agent as a provider", func() {
 			Expect(a.Violations()).To(Equal([]string{id + ` is still held at gate "g"; call Release on it, or interrupt the turn`}))
 			Expect(a.Violations()).To(BeEmpty(), "what a test has looked at no longer fails it")
 		})
-		It("leaves nothing behind in a bubble, wherever the agent was", func() {
-			virtually(func(ctx context.Context) {
-				for _, prompt := range []string{
-					`[{"sleep":3600000}]`, `[{"hold":"g"}]`, `[{"approval":{"title":"x","timeoutMs":3600000}}]`,
-					`[{"say":{"text":"ab","chunks":2,"intervalMs":3600000}}]`, `[{"tool":{"name":"t","holdMs":3600000}}]`,
-				} {
-					a := start(fakeagent.Scripted(), "")
-					a.send(prompt)
-					time.Sleep(time.Second)
-					Expect(a.Close()).To(Succeed())
-					a.Violations()
-				}
-			})
+		It("leaves nothing behind in a bubble, wherever the agent was", bubble.InBubble, func(ctx SpecContext) {
+			for _, prompt := range []string{
+				`[{"sleep":3600000}]`, `[{"hold":"g"}]`, `[{"approval":{"title":"x","timeoutMs":3600000}}]`,
+				`[{"say":{"text":"ab","chunks":2,"intervalMs":3600000}}]`, `[{"tool":{"name":"t","holdMs":3600000}}]`,
+			} {
+				a := start(fakeagent.Scripted(), "")
+				a.send(prompt)
+				time.Sleep(time.Second)
+				Expect(a.Close()).To(Succeed())
+				a.Violations()
+			}
 		})
 	})
 
@@ -332,25 +329,23 @@ var _ = Describe("The scripted agent as a provider", func() {
 			t.end()
 			Expect(t.errors).To(Equal([]string{want}))
 		})
-		It("does not wait for ever for a subscriber that never returns, and says where the agent is", func() {
-			virtually(func(ctx context.Context) {
-				t := &fakeT{}
-				in := fakeagent.NewT(t, fakeagent.Scripted())
-				stuck := make(chan struct{})
-				in.Subscribe(func(e event.Event) {
-					if _, ok := e.Payload.(event.TurnStarted); ok {
-						<-stuck
-					}
-				})
-				Expect(in.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(Succeed())
-				_, err := in.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "b", Text: "x"})
-				Expect(err).NotTo(HaveOccurred())
-				began := time.Now()
-				t.end()
-				Expect(time.Since(began)).To(Equal(10 * time.Second))
-				Expect(t.errors).To(HaveExactElements(ContainSubstring("it has not ended within 10s; does a subscriber not return? The turn waits for it\nthread b is in")))
-				close(stuck)
+		It("does not wait for ever for a subscriber that never returns, and says where the agent is", bubble.InBubble, func(ctx SpecContext) {
+			t := &fakeT{}
+			in := fakeagent.NewT(t, fakeagent.Scripted())
+			stuck := make(chan struct{})
+			in.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.TurnStarted); ok {
+					<-stuck
+				}
 			})
+			Expect(in.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(Succeed())
+			_, err := in.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "b", Text: "x"})
+			Expect(err).NotTo(HaveOccurred())
+			began := time.Now()
+			t.end()
+			Expect(time.Since(began)).To(Equal(10 * time.Second))
+			Expect(t.errors).To(HaveExactElements(ContainSubstring("it has not ended within 10s; does a subscriber not return? The turn waits for it\nthread b is in")))
+			close(stuck)
 		})
 		It("says nothing where nothing is wrong", func() {
 			t := &fakeT{}

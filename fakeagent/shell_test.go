@@ -20,6 +20,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 // shellOf is what the only shell call of a run was about.
@@ -202,22 +203,20 @@ var _ = Describe("Shell commands that really run", func() {
 			DeferCleanup(a.Close)
 			Expect(shellOf(a.play(script.BashRun("echo real"))).Output).To(Equal("mine"))
 		})
-		It("has 60 seconds, whatever the speed", func() {
-			virtually(func(ctx context.Context) {
-				cfg := fakeagent.Scripted()
-				cfg.Instant = true
-				cfg.Shell = shellFunc(func(ctx context.Context, _ fakeagent.SessionConfig, _ string) (fakeagent.ShellResult, error) {
-					<-ctx.Done()
-					return fakeagent.ShellResult{Output: "so far", Signal: "SIGKILL"}, nil
-				})
-				a := start(cfg, "")
-				defer a.Close()
-				began := time.Now()
-				run := a.play(script.BashRun("sleep 100"), script.Say("on"))
-				Expect(time.Since(began)).To(Equal(60 * time.Second))
-				Expect(run).To(And(EndCompleted(), HaveItems(
-					BeShellCall("sleep 100", WithError("timed out after 60s")), BeAssistantMessage("on"))))
+		It("has 60 seconds, whatever the speed", bubble.InBubble, func(ctx SpecContext) {
+			cfg := fakeagent.Scripted()
+			cfg.Instant = true
+			cfg.Shell = shellFunc(func(ctx context.Context, _ fakeagent.SessionConfig, _ string) (fakeagent.ShellResult, error) {
+				<-ctx.Done()
+				return fakeagent.ShellResult{Output: "so far", Signal: "SIGKILL"}, nil
 			})
+			a := start(cfg, "")
+			defer a.Close()
+			began := time.Now()
+			run := a.play(script.BashRun("sleep 100"), script.Say("on"))
+			Expect(time.Since(began)).To(Equal(60 * time.Second))
+			Expect(run).To(And(EndCompleted(), HaveItems(
+				BeShellCall("sleep 100", WithError("timed out after 60s")), BeAssistantMessage("on"))))
 		})
 	})
 })

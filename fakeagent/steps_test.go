@@ -1,7 +1,6 @@
 package fakeagent_test
 
 import (
-	"context"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 // lines are the items of a run as canonical JSON, with the agent's folder as CWD.
@@ -79,14 +79,12 @@ var _ = Describe("The steps of a script", func() {
 			Entry("with an accent of its own", "e\u0301a", 2, "e\u0301", "a"),
 			Entry("with a line end of two bytes", "a\r\nb", 3, "a", "\r\n", "b"),
 		)
-		It("send the first chunk at once and the others an interval apart", func() {
-			virtually(func(ctx context.Context) {
-				a := start(fakeagent.Scripted(), "")
-				defer a.Close()
-				began := time.Now()
-				a.play(script.SayStep{Text: "abcd", Chunks: 4, Interval: 250 * time.Millisecond})
-				Expect(time.Since(began)).To(Equal(750 * time.Millisecond))
-			})
+		It("send the first chunk at once and the others an interval apart", bubble.InBubble, func(ctx SpecContext) {
+			a := start(fakeagent.Scripted(), "")
+			defer a.Close()
+			began := time.Now()
+			a.play(script.SayStep{Text: "abcd", Chunks: 4, Interval: 250 * time.Millisecond})
+			Expect(time.Since(began)).To(Equal(750 * time.Millisecond))
 		})
 	})
 
@@ -130,15 +128,13 @@ var _ = Describe("The steps of a script", func() {
 				script.ToolStep{Name: "y", Error: "no such thing"},
 			)).To(HaveItems(BeToolCall("x", WithError("failed")), BeToolCall("y", WithError("no such thing"))))
 		})
-		It("keeps its row in progress as long as it says", func() {
-			virtually(func(ctx context.Context) {
-				a := start(fakeagent.Scripted(), "")
-				defer a.Close()
-				began := time.Now()
-				a.play(script.ToolStep{Name: "slow", Hold: 3 * time.Second, Output: json.RawMessage(`"ok"`)})
-				Expect(time.Since(began)).To(Equal(3 * time.Second))
-				Expect(a.types()).To(ContainElements("item.started", "item.completed"))
-			})
+		It("keeps its row in progress as long as it says", bubble.InBubble, func(ctx SpecContext) {
+			a := start(fakeagent.Scripted(), "")
+			defer a.Close()
+			began := time.Now()
+			a.play(script.ToolStep{Name: "slow", Hold: 3 * time.Second, Output: json.RawMessage(`"ok"`)})
+			Expect(time.Since(began)).To(Equal(3 * time.Second))
+			Expect(a.types()).To(ContainElements("item.started", "item.completed"))
 		})
 	})
 
@@ -149,19 +145,16 @@ var _ = Describe("The steps of a script", func() {
 			Usage: event.TokenUsage{UsedTokens: 1200, MaxTokens: 200_000, InputTokens: 1000, OutputTokens: 200}})))
 	})
 
-	Describe("waiting", func() {
-		timed := func(cfg func(*fakeagent.Config), prompt string) (took time.Duration) {
+	Describe("waiting", bubble.InBubble, func() {
+		timed := func(cfg func(*fakeagent.Config), prompt string) time.Duration {
 			GinkgoHelper()
-			virtually(func(ctx context.Context) {
-				c := fakeagent.Scripted()
-				cfg(&c)
-				a := start(c, "")
-				defer a.Close()
-				began := time.Now()
-				Expect(a.run(prompt)).To(EndCompleted())
-				took = time.Since(began)
-			})
-			return took
+			c := fakeagent.Scripted()
+			cfg(&c)
+			a := start(c, "")
+			defer a.Close()
+			began := time.Now()
+			Expect(a.run(prompt)).To(EndCompleted())
+			return time.Since(began)
 		}
 		realTime := func(*fakeagent.Config) {}
 		const script = `{"stepDelayMs":1000,"steps":[{"sleep":4000},{"say":{"text":"abc","chunks":3,"intervalMs":500}},{"tool":{"name":"x","holdMs":2000}}]}`
@@ -179,17 +172,15 @@ var _ = Describe("The steps of a script", func() {
 			Expect(timed(func(c *fakeagent.Config) { c.Speed = 10 }, script)).To(Equal(time.Second))
 			Expect(timed(func(c *fakeagent.Config) { c.Speed = 0.5 }, script)).To(Equal(20 * time.Second))
 		})
-		It("is as good as endless at a speed of next to nothing, and can be interrupted like any other", func() {
-			virtually(func(ctx context.Context) {
-				cfg := fakeagent.Scripted()
-				cfg.Speed = 1e-300
-				a := start(cfg, "")
-				defer a.Close()
-				id := a.send(`[{"sleep":1},{"say":"never"}]`)
-				time.Sleep(24 * time.Hour)
-				Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
-				Expect(a.wait(id)).To(And(EndCanceled(), HaveItems()))
-			})
+		It("is as good as endless at a speed of next to nothing, and can be interrupted like any other", func(ctx SpecContext) {
+			cfg := fakeagent.Scripted()
+			cfg.Speed = 1e-300
+			a := start(cfg, "")
+			defer a.Close()
+			id := a.send(`[{"sleep":1},{"say":"never"}]`)
+			time.Sleep(24 * time.Hour)
+			Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+			Expect(a.wait(id)).To(And(EndCanceled(), HaveItems()))
 		})
 		It("is left out altogether when the agent plays instantly", func() {
 			Expect(timed(func(c *fakeagent.Config) { c.Instant = true }, script)).To(BeZero())

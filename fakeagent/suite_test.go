@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,31 +14,16 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
-var suite *testing.T
-
 func TestFakeagent(t *testing.T) {
-	suite = t
+	bubble.Suite(t)
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "The scripted agent")
 }
 
 var _ = leak.Check()
-
-// virtually runs the body on virtual time.
-func virtually(body func(ctx context.Context)) {
-	GinkgoHelper()
-	finished := false
-	synctest.Test(suite, func(t *testing.T) {
-		defer GinkgoRecover()
-		body(t.Context())
-		finished = true
-	})
-	if !finished {
-		Fail("the body failed on virtual time")
-	}
-}
 
 // agent is one thread of an instance, driven as a host drives it.
 type agent struct {

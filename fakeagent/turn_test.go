@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("A turn", func() {
@@ -80,24 +81,22 @@ var _ = Describe("A turn", func() {
 
 	Describe("is interrupted at once", func() {
 		// Each script waits for an hour; on virtual time the turn must end at the very instant of the interrupt.
-		DescribeTable("in every waiting place",
-			func(prompt string, items ...any) {
-				virtually(func(ctx context.Context) {
-					cfg := fakeagent.Scripted()
-					cfg.Shell = shellFunc(func(ctx context.Context, _ fakeagent.SessionConfig, _ string) (fakeagent.ShellResult, error) {
-						<-ctx.Done()
-						return fakeagent.ShellResult{Signal: "SIGKILL"}, nil
-					})
-					a := start(cfg, "")
-					defer a.Close()
-					began := time.Now()
-					id := a.send(prompt)
-					time.Sleep(time.Second)
-					Expect(a.InterruptTurn(ctx, "a", "")).To(Succeed())
-					run := a.wait(id)
-					Expect(time.Since(began)).To(Equal(time.Second))
-					Expect(run).To(And(EndCanceled(), HaveItems(items...)))
+		DescribeTable("in every waiting place", bubble.InBubble,
+			func(ctx SpecContext, prompt string, items ...any) {
+				cfg := fakeagent.Scripted()
+				cfg.Shell = shellFunc(func(ctx context.Context, _ fakeagent.SessionConfig, _ string) (fakeagent.ShellResult, error) {
+					<-ctx.Done()
+					return fakeagent.ShellResult{Signal: "SIGKILL"}, nil
 				})
+				a := start(cfg, "")
+				defer a.Close()
+				began := time.Now()
+				id := a.send(prompt)
+				time.Sleep(time.Second)
+				Expect(a.InterruptTurn(ctx, "a", "")).To(Succeed())
+				run := a.wait(id)
+				Expect(time.Since(began)).To(Equal(time.Second))
+				Expect(run).To(And(EndCanceled(), HaveItems(items...)))
 			},
 			Entry("sleep", `[{"sleep":3600000},{"say":"x"}]`),
 			Entry("the pause before a step", `{"stepDelayMs":3600000,"steps":[{"say":"x"}]}`),
@@ -198,21 +197,19 @@ var _ = Describe("A turn", func() {
 		Expect(filepath.Join(a.cwd, "ahead")).NotTo(BeAnExistingFile())
 	})
 
-	It("waits for them however long they take, while one of them has an event of the turn before", func() {
-		virtually(func(ctx context.Context) {
-			a := start(fakeagent.Scripted(), "")
-			defer a.Close()
-			a.Subscribe(func(e event.Event) {
-				if _, ok := e.Payload.(event.TurnCompleted); ok && e.TurnID == "a-turn-1" {
-					_, _ = a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: `[{"say":"ahead"}]`})
-					time.Sleep(time.Hour)
-					_ = a.InterruptTurn(ctx, "a", "a-turn-2")
-				}
-			})
-			a.send(`[]`)
-			<-a.ended
-			Expect(a.wait("a-turn-2")).To(And(EndCanceled(), HaveItems()))
+	It("waits for them however long they take, while one of them has an event of the turn before", bubble.InBubble, func(ctx SpecContext) {
+		a := start(fakeagent.Scripted(), "")
+		defer a.Close()
+		a.Subscribe(func(e event.Event) {
+			if _, ok := e.Payload.(event.TurnCompleted); ok && e.TurnID == "a-turn-1" {
+				_, _ = a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: `[{"say":"ahead"}]`})
+				time.Sleep(time.Hour)
+				_ = a.InterruptTurn(ctx, "a", "a-turn-2")
+			}
 		})
+		a.send(`[]`)
+		<-a.ended
+		Expect(a.wait("a-turn-2")).To(And(EndCanceled(), HaveItems()))
 	})
 
 	It("tells which step it is in", func() {
