@@ -2,6 +2,7 @@ package timelinekit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,36 +18,24 @@ import (
 
 // agent is one agent of a host.
 type agent struct {
-	id, cwd  string
-	provider *provider
+	id, cwd, title string
+	provider       *provider
+	workspace      *workspace // nil where it has a folder of its own
+	parent         *agent
 
 	mu       sync.Mutex
 	status   timeline.AgentStatus
+	archived time.Time
 	log      *timeline.Log
 	fold     event.Fold
 	turn     *Turn // the one that runs, or was sent and has not started
 	requests []*Request
-	changed  chan struct{} // closed at the next change of the timeline or the requests
+	changes  // of the timeline, the requests and the end of the session
 }
 
-// next is closed at the next change. a.mu is locked.
-func (a *agent) next() <-chan struct{} {
-	if a.changed == nil {
-		a.changed = make(chan struct{})
-	}
-	return a.changed
-}
-
-func (a *agent) change() {
-	if a.changed != nil {
-		close(a.changed)
-		a.changed = nil
-	}
-}
-
-func (a *agent) append(at time.Time, turnID, itemID string, item timeline.Item) {
-	a.log.Append(at, turnID, itemID, item)
-	a.change()
+func (a *agent) append(at time.Time, turnID, itemID string, item timeline.Item) timeline.Row {
+	defer a.change()
+	return a.log.Append(at, turnID, itemID, item)
 }
 
 // calling says that an MCP call is in flight. a.mu is locked.
@@ -71,7 +60,13 @@ func (a *agent) running() *Turn {
 type RunOption func(*agentConfig)
 
 type agentConfig struct {
+	n                 int // the agents of the host are numbered
 	id, cwd, provider string
+	title             string
+	inWorkspace       string
+	child             string // whose
+	workspace         *workspace
+	parent            *agent
 	servers           []fakeagent.MCPServer
 }
 
@@ -84,27 +79,40 @@ func AgentID(id string) RunOption { return func(c *agentConfig) { c.id = id } }
 // Provider runs the agent on the registered provider of that id, instead of the default.
 func Provider(id string) RunOption { return func(c *agentConfig) { c.provider = id } }
 
+// Workspace has the agent work in a workspace of the host, which other agents may share; see [Host.CreateWorkspace].
+func Workspace(id string) RunOption { return func(c *agentConfig) { c.inWorkspace = id } }
+
+// Title is what the agent is called for people.
+func Title(title string) RunOption { return func(c *agentConfig) { c.title = title } }
+
+// ChildOf makes the agent a child of another one: it is archived with it.
+func ChildOf(agentID string) RunOption { return func(c *agentConfig) { c.child = agentID } }
+
 // MCPServers puts MCP servers into the agent's session, for the mcp steps of its scripts.
 func MCPServers(servers ...fakeagent.MCPServer) RunOption {
 	return func(c *agentConfig) { c.servers = append(c.servers, servers...) }
 }
 
-// CreateAgent makes an agent without a turn and returns its id. A provider that does not start its session is an error, and then
-// there is no agent.
+// CreateAgent makes an agent without a turn and returns its id. A before hook that stops it is a [HookError]; a provider that does not
+// start its session is an error too. Then there is no agent.
 func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID string, err error) {
 	var c agentConfig
 	for _, o := range opts {
 		o(&c)
 	}
-	a, err := h.newAgent(c)
+	if err := h.settle(&c); err != nil {
+		return "", err
+	}
+	r := AgentCreate{Provider: c.provider, Cwd: c.cwd, Title: c.title, MCPServers: c.servers}
+	if r, err = ask(ctx, &h.plugins, r.clone(), func(r AgentCreate) error { return h.has(r.Provider) }); err != nil {
+		return "", fmt.Errorf("timelinekit: agent %s was not created: %w", c.id, err)
+	}
+	a, err := h.admit(c, r)
 	if err != nil {
 		return "", err
 	}
 	h.tell(a, timeline.AgentInitializing)
-	err = h.command(ctx, a.provider, func(ctx context.Context) error {
-		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd, MCPServers: c.servers})
-	})
-	if err != nil {
+	if err := h.open(ctx, a, r); err != nil {
 		h.forget(a)
 		return "", fmt.Errorf("timelinekit: agent %s could not start: %w", a.id, err)
 	}
@@ -113,6 +121,7 @@ func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID stri
 	if ready {
 		a.status = timeline.AgentIdle
 	}
+	fire(a.provider.plugins, AgentCreated{a.info()})
 	a.mu.Unlock()
 	if ready {
 		h.tell(a, timeline.AgentIdle)
@@ -120,42 +129,174 @@ func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID stri
 	return a.id, nil
 }
 
-func (h *Host) newAgent(c agentConfig) (*agent, error) {
+// open begins the agent's session.
+func (h *Host) open(ctx context.Context, a *agent, r AgentCreate) error {
+	open := SessionOpen{AgentID: a.id, Provider: a.provider.id, Cwd: a.cwd, Reason: "create", Purpose: "interactive", Env: r.Env}
+	if a.workspace != nil {
+		open.WorkspaceID = a.workspace.ID
+	}
+	open, err := ask(ctx, &h.plugins, open, func(SessionOpen) error { return nil })
+	if err != nil {
+		return err
+	}
+	return h.command(ctx, a.provider, func(ctx context.Context) error {
+		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd, Env: open.Env, MCPServers: r.MCPServers})
+	})
+}
+
+// settle puts the defaults into c, and checks what it says.
+func (h *Host) settle(c *agentConfig) error {
 	if c.cwd != "" {
+		if c.inWorkspace != "" {
+			return fmt.Errorf("timelinekit: an agent works in a workspace or in a folder of its own: Workspace(%q) and Cwd(%q) exclude each other", c.inWorkspace, c.cwd)
+		}
 		var err error
 		if c.cwd, err = folder(c.cwd); err != nil {
-			return nil, err
+			return err
+		}
+	}
+	if c.child != "" {
+		var err error
+		if c.parent, err = h.agent(c.child); err != nil {
+			return err
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing {
-		return nil, errHostClosed
+		return errHostClosed
 	}
 	p := h.listed(c.provider)
 	if p == nil {
-		return nil, fmt.Errorf("timelinekit: no provider %q; this host has: %s", c.provider, h.providerIDs())
+		return fmt.Errorf("timelinekit: %w", h.noProvider(c.provider))
+	}
+	c.provider = p.id
+	if c.inWorkspace != "" {
+		var err error
+		if c.workspace, err = h.workspace(c.inWorkspace); err != nil {
+			return err
+		}
+		c.cwd = c.workspace.Cwd
 	}
 	h.made++
-	name := "agent-" + strconv.Itoa(h.made)
+	c.n = h.made
+	name := "agent-" + strconv.Itoa(c.n)
 	if c.id == "" {
 		c.id = name
 	}
-	if h.agents[c.id] != nil {
-		return nil, fmt.Errorf("timelinekit: there is an agent %q already; use another id", c.id)
-	}
 	if c.cwd == "" {
-		c.cwd = filepath.Join(h.workspaces, name)
-		if p.own == nil { // only our own provider asks before it uses it
-			if err := h.makeWorkspaceLocked(c.cwd); err != nil {
-				return nil, err
-			}
+		c.cwd = filepath.Join(h.folders, name)
+	}
+	return h.free(c.id)
+}
+
+// free says that no agent has the id. h.mu is locked.
+func (h *Host) free(id string) error {
+	if h.agents[id] != nil {
+		return fmt.Errorf("timelinekit: there is an agent %q already; use another id", id)
+	}
+	return nil
+}
+
+// admit makes the agent.
+func (h *Host) admit(c agentConfig, r AgentCreate) (*agent, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing {
+		return nil, errHostClosed
+	}
+	if err := h.free(c.id); err != nil { // a hook, or somebody else meanwhile, may have taken it
+		return nil, err
+	}
+	p := h.listed(r.Provider)
+	if p == nil {
+		return nil, fmt.Errorf("timelinekit: %w", h.noProvider(r.Provider))
+	}
+	if p.own == nil || h.plugins.any() { // only our own provider asks before it uses the folder
+		if err := h.makeFolderLocked(c.cwd); err != nil {
+			return nil, err
 		}
 	}
-	a := &agent{id: c.id, cwd: c.cwd, provider: p, status: timeline.AgentInitializing, log: timeline.NewLog("epoch-" + strconv.Itoa(h.made))}
+	a := &agent{
+		id: c.id, cwd: c.cwd, title: r.Title, provider: p, workspace: c.workspace, parent: c.parent,
+		status: timeline.AgentInitializing, log: timeline.NewLog("epoch-" + strconv.Itoa(c.n)),
+	}
 	h.agents[a.id] = a
 	h.order = append(h.order, a)
 	return a, nil
+}
+
+// ArchiveAgent ends what the agent does, closes its session, and returns when that is done; its children are archived after it. Its
+// timeline stays. An agent that is archived already is left alone.
+func (h *Host) ArchiveAgent(ctx context.Context, agentID string) error {
+	a, err := h.agent(agentID)
+	if err != nil {
+		return err
+	}
+	return h.archive(ctx, a)
+}
+
+func (h *Host) archive(ctx context.Context, a *agent) error {
+	if err := h.closeSession(ctx, a); err != nil {
+		return fmt.Errorf("timelinekit: agent %s was not archived: %w", a.id, err)
+	}
+	a.mu.Lock()
+	first := a.archived.IsZero()
+	if first {
+		a.archived = time.Now()
+		fire(a.provider.plugins, AgentArchived{a.info()})
+	}
+	a.mu.Unlock()
+	if !first {
+		return nil
+	}
+	return h.archiveAll(ctx, func(b *agent) bool { return b.parent == a })
+}
+
+// archiveAll archives some agents, in the order in which they were made.
+func (h *Host) archiveAll(ctx context.Context, which func(*agent) bool) error {
+	h.mu.RLock()
+	agents := h.order
+	h.mu.RUnlock()
+	var all error
+	for _, a := range agents {
+		if which(a) {
+			all = errors.Join(all, h.archive(ctx, a))
+		}
+	}
+	return all
+}
+
+// closeSession returns when the agent's session is over.
+func (h *Host) closeSession(ctx context.Context, a *agent) error {
+	ctx, cancel := fakeagent.Patience(ctx)
+	defer cancel()
+	if a.closed() {
+		return nil
+	}
+	err := h.command(ctx, a.provider, func(ctx context.Context) error { return a.provider.StopSession(ctx, a.id) })
+	if err != nil && !errors.Is(err, fakeagent.ErrNoSession) { // else its end is on the way
+		return err
+	}
+	for {
+		a.mu.Lock()
+		change, over := a.next(), a.status == timeline.AgentClosed
+		a.mu.Unlock()
+		if over {
+			return nil
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return fmt.Errorf("its session has not ended (%w):\n%s", context.Cause(ctx), h.describe(a))
+		}
+	}
+}
+
+func (a *agent) closed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.status == timeline.AgentClosed
 }
 
 func (h *Host) forget(a *agent) {
@@ -208,10 +349,26 @@ func (h *Host) tell(a *agent, s timeline.AgentStatus) {
 
 // AgentInfo is what the host knows of an agent, apart from its timeline.
 type AgentInfo struct {
-	ID       string
-	Provider string // the id that its provider is registered under
-	Cwd      string // absolute; a workspace of the host is made when it is first used
-	Status   timeline.AgentStatus
+	ID            string
+	WorkspaceID   string // "" for an agent in a folder of its own
+	ParentAgentID string // "" for one that is nobody's child
+	Provider      string // the id that its provider is registered under
+	Cwd           string // absolute; a folder of the host is made when it is first used or, where there are plugins, at once
+	Title         string
+	Status        timeline.AgentStatus
+	ArchivedAt    time.Time // zero for one that is not archived
+}
+
+// info is what the host knows now. a.mu is locked.
+func (a *agent) info() AgentInfo {
+	i := AgentInfo{ID: a.id, Provider: a.provider.id, Cwd: a.cwd, Title: a.title, Status: a.status, ArchivedAt: a.archived}
+	if a.workspace != nil {
+		i.WorkspaceID = a.workspace.ID
+	}
+	if a.parent != nil {
+		i.ParentAgentID = a.parent.id
+	}
+	return i
 }
 
 // Agent is what the host knows of an agent now.
@@ -222,5 +379,5 @@ func (h *Host) Agent(agentID string) (AgentInfo, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return AgentInfo{a.id, a.provider.id, a.cwd, a.status}, nil
+	return a.info(), nil
 }

@@ -23,6 +23,9 @@ func (h *Host) on(p *provider, e *event.Event) {
 	var t *Turn
 	if ended {
 		t, a.turn = a.turn, nil
+		if t.started {
+			fire(a.provider.plugins, TurnEnded{a.info(), t.id, t.run.Ending, a.log.Snapshot()})
+		}
 	}
 	a.mu.Unlock()
 	for _, w := range wrong {
@@ -64,6 +67,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		a.fold.Item(*e)
 		a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: a.turn.prompt})
 		a.status = timeline.AgentRunning
+		fire(a.provider.plugins, TurnStarted{a.info(), e.TurnID})
 	case event.TurnCompleted:
 		if !current {
 			return stray()
@@ -81,6 +85,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 			a.over(timeline.Ending{Kind: timeline.Failed, Message: "the session exited before the turn started"})
 		}
 		a.status = timeline.AgentClosed
+		a.change()
 		if a.turn != nil {
 			a.turn.run.Status = a.status
 		}
@@ -161,7 +166,7 @@ func (a *agent) end(e *event.Event, ending timeline.Ending) (wrong []string) {
 	}
 	for _, r := range a.asked(t.id) {
 		if r.Open && r.Blocking {
-			r.close(string(fakeagent.Decline), "turn ended")
+			a.settle(r, string(fakeagent.Decline), "turn ended")
 		}
 	}
 	a.add(e)

@@ -3,7 +3,11 @@ package timelinekit_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -102,4 +106,79 @@ func ExampleWithProvider() {
 	fmt.Println(host.RunFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour), script.Say("already"))).Items())
 	// Output:
 	//   0 assistant_message "already"
+}
+
+// A turn-summary card counts the files that a turn wrote.
+func ExampleHost_Use() {
+	defer t.end()
+	ctx := context.Background()
+
+	host := timelinekit.NewHost(t)
+	_, err := host.Use(timelinekit.NewPlugin("summary", timelinekit.On(func(ctx context.Context, e timelinekit.TurnEnded) error {
+		files := 0
+		for _, item := range e.Timeline.Turn(e.TurnID).All() {
+			if call, ok := item.(timeline.ToolCall); ok && call.Name == "Write" && call.Status == timeline.Completed {
+				files++
+			}
+		}
+		card := timeline.Plugin{ID: e.TurnID, Kind: "turn-summary", Version: 1, Data: fmt.Appendf(nil, `{"files":%d}`, files)}
+		_, _, err := host.AppendRow(ctx, e.Agent.ID, e.TurnID, card)
+		return err
+	})))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	run := host.RunFakeAgentTurn(ctx, script.New(script.Write("a.txt", "1"), script.Write("b.txt", "2"), script.Say("done")))
+	if err := host.HooksSettled(ctx); err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, card := range timelinekit.PluginRows(host.AgentTimeline(run.AgentID), "turn-summary") {
+		fmt.Printf("%s v%d of %s: %s\n", card.Kind, card.Version, card.PluginID, card.Data)
+	}
+	// Output: turn-summary v1 of summary: {"files":2}
+}
+
+// A plugin gives every agent a tool: before the agent is created it puts an MCP server into the session. The script then calls it, for real.
+func ExampleBefore() {
+	ctx := context.Background()
+
+	server := mcp.NewServer(&mcp.Implementation{Name: "cards", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "pick"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
+		Suit string `json:"suit"`
+	}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "the queen of " + in.Suit}}}, nil, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	defer web.Close()
+	defer t.end()
+
+	inject := timelinekit.Before(func(_ context.Context, r timelinekit.AgentCreate) (*timelinekit.AgentCreate, error) {
+		r.MCPServers = append(r.MCPServers, fakeagent.MCPServer{Name: "cards", URL: web.URL})
+		return &r, nil
+	})
+	host := timelinekit.NewHost(t, timelinekit.WithPlugins(timelinekit.NewPlugin("cards", inject)))
+	run := host.RunFakeAgentTurn(ctx, script.New(script.MCP("cards", "pick", map[string]any{"suit": "hearts"})))
+	call := run.Items()[0].(timeline.ToolCall)
+	fmt.Println(call.Name, call.Status)
+	fmt.Println(string(call.Detail.(timeline.Unknown).Output))
+	// Output:
+	// mcp__cards__pick completed
+	// {"content":[{"type":"text","text":"the queen of hearts"}]}
+}
+
+// A recorder keeps every call of a hook.
+func ExampleRecorder() {
+	defer t.end()
+	ctx := context.Background()
+
+	log := &timelinekit.Recorder{}
+	host := timelinekit.NewHost(t, timelinekit.WithPlugins(log))
+	host.RunFakeAgentTurn(ctx, script.New(script.Fail("no quota")))
+	if err := host.HooksSettled(ctx); err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, e := range timelinekit.Recorded[timelinekit.TurnEnded](log) {
+		fmt.Println(e.Agent.ID, "is", e.Agent.Status, "as its turn", e.Ending)
+	}
+	// Output: agent-1 is error as its turn failed: no quota
 }

@@ -42,10 +42,13 @@ type Host struct {
 	agents     map[string]*agent
 	order      []*agent
 	made       int // agents so far
+	workspaces []*workspace
 	watchers   []*func(string, timeline.AgentStatus)
 	violations []string
-	workspaces string // the folder of all workspaces
+	folders    string // the folder of all folders that the host makes
 	used       bool   // it exists
+
+	plugins plugins
 }
 
 // Option shapes a new host.
@@ -59,16 +62,29 @@ func WithProvider(id string, p fakeagent.Provider) Option {
 	}
 }
 
+// WithPlugins gives the host plugins; see [Host.Use].
+func WithPlugins(plugins ...Plugin) Option {
+	return func(h *Host) error {
+		for _, p := range plugins {
+			if _, err := h.Use(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // NewHost is a host that lives as long as the test. Without options it has one provider, fake-agent, which is
-// [fakeagent.Scripted] with shell commands allowed, and gives each agent a fresh workspace.
+// [fakeagent.Scripted] with shell commands allowed, gives each agent a fresh folder, and has no plugins.
 //
-// At the test's end it interrupts what still runs, waits until all has ended, removes the workspaces, and reports the
-// violations, all in one message.
+// At the test's end it waits for the hooks that were fired, interrupts what still runs, waits until all has ended, removes the folders,
+// and reports the violations, all in one message.
 func NewHost(t T, opts ...Option) *Host {
 	t.Helper()
 	h := &Host{t: t, agents: map[string]*agent{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
-	h.workspaces = filepath.Join(os.TempDir(), fmt.Sprintf("understudy-%d-%s", os.Getpid(), rand.Text()))
+	h.plugins = plugins{ctx: h.ctx, violate: h.violate}
+	h.folders = filepath.Join(os.TempDir(), fmt.Sprintf("understudy-%d-%s", os.Getpid(), rand.Text()))
 	t.Cleanup(h.close)
 	for _, o := range opts {
 		if err := o(h); err != nil {
@@ -80,7 +96,7 @@ func NewHost(t T, opts ...Option) *Host {
 		cfg.AllowShell = true
 		cfg.Files = lazyFiles{h: h}
 		cfg.MCP = mcpcall.New()
-		cfg.Spawn = func(cmd *exec.Cmd) error { return h.makeWorkspace(cmd.Dir) }
+		cfg.Spawn = func(cmd *exec.Cmd) error { return h.makeFolder(cmd.Dir) }
 		in, err := fakeagent.New(cfg)
 		if err != nil {
 			t.Fatalf("%v", err)
@@ -121,6 +137,7 @@ func (h *Host) Violations() []string {
 // close ends everything, in the test's cleanup.
 func (h *Host) close() {
 	h.t.Helper()
+	h.stopPlugins()
 	h.mu.Lock()
 	h.closing = true
 	providers, agents := h.providers, h.order
@@ -159,8 +176,8 @@ func (h *Host) close() {
 		unsubscribe()
 	}
 	if used {
-		if err := os.RemoveAll(h.workspaces); err != nil {
-			h.violate("the workspaces could not be removed: %v", err)
+		if err := os.RemoveAll(h.folders); err != nil {
+			h.violate("the agents' folders could not be removed: %v", err)
 		}
 	}
 	if v := h.Violations(); len(v) > 0 {

@@ -36,6 +36,22 @@ func TestPlainTestOfATurn(t *testing.T) {
 	}
 }
 
+// The author of the card TurnSummary tests it without a suite. HooksSettled is the barrier between the turn and the card.
+func TestPlainTestOfACard(t *testing.T) {
+	host := timelinekit.NewHost(t)
+	if _, err := host.Use(&TurnSummary{Host: host}); err != nil {
+		t.Fatal(err)
+	}
+	run := host.RunFakeAgentTurn(t.Context(), script.New(script.Write("a.txt", "1"), script.Write("b.txt", "2")))
+	if err := host.HooksSettled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []timeline.Plugin{{ID: "summary-" + run.TurnID, PluginID: "summary", Kind: "turn-summary", Version: 1, Data: []byte(`{"files":2}`)}}
+	if diff := cmp.Diff(want, timelinekit.PluginRows(host.AgentTimeline(run.AgentID), "turn-summary")); diff != "" {
+		t.Errorf("cards (-want +got):\n%s", diff)
+	}
+}
+
 // Twelve seconds of a scenario take no time on virtual time.
 func TestPlainTestOnVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

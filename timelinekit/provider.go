@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type provider struct {
 	fakeagent.Provider
 	id          string
 	own         *fakeagent.Instance // the host made it, and closes it
+	plugins     *plugins            // the host's
 	listed      bool
 	unsubscribe func()
 }
@@ -39,7 +41,7 @@ func (h *Host) register(id string, p fakeagent.Provider) (*provider, error) {
 	if id == "" || p == nil {
 		return nil, errors.New("timelinekit: Register needs an id and a provider")
 	}
-	r := &provider{Provider: p, id: id, listed: true}
+	r := &provider{Provider: p, id: id, plugins: &h.plugins, listed: true}
 	h.mu.Lock()
 	var err error
 	switch {
@@ -71,15 +73,25 @@ func (h *Host) listed(id string) *provider {
 	return nil
 }
 
-// providerIDs names the listed ones. h.mu is locked.
-func (h *Host) providerIDs() string {
+// has says that there is a provider of that id.
+func (h *Host) has(provider string) error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if provider == "" || h.listed(provider) == nil {
+		return h.noProvider(provider)
+	}
+	return nil
+}
+
+// noProvider is the error of an id that is not registered. h.mu is locked.
+func (h *Host) noProvider(id string) error {
 	var ids []string
 	for _, p := range h.providers {
 		if p.listed {
 			ids = append(ids, p.id)
 		}
 	}
-	return cmp.Or(strings.Join(ids, ", "), "none")
+	return fmt.Errorf("no provider %q; this host has: %s", id, cmp.Or(strings.Join(ids, ", "), "none"))
 }
 
 // ProviderInfo is a provider as the host lists it.
@@ -125,16 +137,41 @@ func call[V any](ctx context.Context, h *Host, p *provider, limit time.Duration,
 	}
 	returned := make(chan result, 1)
 	go func() {
-		v, err := do(own)
-		returned <- result{v, err}
+		var v V
+		watched(func() (err error) {
+			v, err = do(own)
+			return err
+		}, func(err error) { returned <- result{v, err} })
 	}()
 	select {
 	case r := <-returned:
+		if errors.As(r.err, new(abandoned)) {
+			r.err = fmt.Errorf("provider %s: %w", p.id, r.err)
+		}
 		return r.v, r.err
 	case <-wait.Done():
 		return v, fmt.Errorf("provider %s: %w", p.id, context.Cause(wait))
 	}
 }
+
+// watched calls a function of the test's and hands over how that ended: with its error, a panic, or the end of this goroutine.
+func watched(f func() error, over func(error)) {
+	var err error = errGoexit
+	defer func() {
+		if r := recover(); r != nil {
+			err = abandoned(fmt.Sprintf("it panicked: %v\n%s", r, debug.Stack()))
+		}
+		over(err)
+	}()
+	err = f()
+}
+
+// abandoned is a function that did not return.
+type abandoned string
+
+func (a abandoned) Error() string { return string(a) }
+
+const errGoexit abandoned = "it called runtime.Goexit, as t.FailNow and t.Fatal do"
 
 // command is a call that returns nothing.
 func (h *Host) command(ctx context.Context, p *provider, do func(context.Context) error) error {

@@ -3,6 +3,7 @@ package timelinekit_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("Providers of a host", func() {
@@ -299,6 +301,36 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(t.end()).To(BeEmpty())
 	})
 
+	It("has the hooks told of one start and one end a turn, whatever it sends", func(ctx SpecContext) {
+		log := &timelinekit.Recorder{}
+		host = timelinekit.NewHost(t, timelinekit.WithProvider("puppet", p), timelinekit.WithPlugins(log))
+		p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error { // all of it before SendTurn returns
+			p.emit(in.ThreadID, id, event.TurnStarted{})
+			p.emit(in.ThreadID, id, event.TurnStarted{})
+			p.emit(in.ThreadID, "", completed)
+			p.emit(in.ThreadID, id, completed)
+			p.emit(in.ThreadID, id, event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "twice"})
+			return nil
+		}
+		run := host.RunPrompt(ctx, "x")
+		p.onSend = nil
+		next, err := host.SendTurn(ctx, run.AgentID, "y")
+		Expect(err).NotTo(HaveOccurred())
+		p.emit(run.AgentID, "T1", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "of the old turn"})
+		p.emit(run.AgentID, "T2", completed)
+		Expect(next.Wait(ctx)).To(EndCompleted())
+		p.emit(run.AgentID, "", event.RuntimeError{Message: "died between turns"})
+		p.emit(run.AgentID, "", event.SessionExited{})
+		Expect(host.HooksSettled(ctx)).To(Succeed())
+		Expect(log.String()).To(HaveSuffix(`agent.created of agent-1
+agent.turn_started of T1
+agent.turn_ended of T1, completed
+agent.turn_started of T2
+agent.turn_ended of T2, completed`))
+		Expect(host.Violations()).To(HaveLen(4))
+		Expect(t.end()).To(BeEmpty())
+	})
+
 	Describe("by a fault", func() {
 		It("of the provider in a turn makes the agent's status error and adds an error item, once", func(ctx SpecContext) {
 			ready()
@@ -417,38 +449,53 @@ var _ = Describe("A provider that breaks its contract", func() {
 	})
 
 	Describe("by an interrupt", func() {
-		It("that it acknowledges and does not obey: after two seconds that is an error, and the agent stays running", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				p := &puppet{onInterrupt: func(string, string) error { return nil }}
-				host := puppetHost(t, p)
-				turn := host.StartPrompt(ctx, "x")
+		It("that it acknowledges and does not obey: after two seconds that is an error, and the agent stays running", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			p := &puppet{onInterrupt: func(string, string) error { return nil }}
+			host := puppetHost(t, p)
+			turn := host.StartPrompt(ctx, "x")
+			began := time.Now()
+			Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1 was interrupted, but its turn T1 goes on: the provider did not end it within 2s"))
+			Expect(time.Since(began)).To(Equal(2 * time.Second))
+			Expect(host.Agent(turn.AgentID)).To(HaveField("Status", timeline.AgentRunning))
+			Expect(host.AgentTimeline(turn.AgentID).Len()).To(Equal(1), "nothing is invented")
+			Expect(host.Violations()).To(HaveLen(1))
+			p.emit(turn.AgentID, "T1", completed)
+		})
+		It("that it never acknowledges: after two seconds that is an error too, and the agent can be interrupted again", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			release := make(chan struct{})
+			defer close(release)
+			p := &puppet{onInterrupt: func(string, string) error { <-release; return nil }}
+			host := puppetHost(t, p)
+			turn := host.StartPrompt(ctx, "x")
+			for range 2 {
 				began := time.Now()
 				Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1 was interrupted, but its turn T1 goes on: the provider did not end it within 2s"))
 				Expect(time.Since(began)).To(Equal(2 * time.Second))
-				Expect(host.Agent(turn.AgentID)).To(HaveField("Status", timeline.AgentRunning))
-				Expect(host.AgentTimeline(turn.AgentID).Len()).To(Equal(1), "nothing is invented")
-				Expect(host.Violations()).To(HaveLen(1))
-				p.emit(turn.AgentID, "T1", completed)
-			})
+			}
+			Expect(host.Agent(turn.AgentID)).To(HaveField("Status", timeline.AgentRunning))
+			Expect(host.Violations()).To(HaveLen(2))
+			p.emit(turn.AgentID, "T1", completed)
+			Expect(turn.Wait(ctx)).To(EndCompleted())
 		})
-		It("before it has accepted the turn: the interrupt waits until there is one", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				p := &puppet{onSend: func(p *puppet, in fakeagent.TurnInput, id string) error {
-					time.Sleep(time.Second)
-					p.emit(in.ThreadID, id, event.TurnStarted{})
-					return nil
-				}}
-				host := puppetHost(t, p)
-				id, err := host.CreateAgent(ctx)
-				Expect(err).NotTo(HaveOccurred())
-				var turn *timelinekit.Turn
-				var sent sync.WaitGroup
-				sent.Go(func() { turn, _ = host.SendTurn(ctx, id, "x") })
-				time.Sleep(100 * time.Millisecond)
-				Expect(host.Interrupt(ctx, id)).To(Succeed())
-				sent.Wait()
-				Expect(turn.Wait(ctx)).To(EndCanceled())
-			})
+		It("before it has accepted the turn: the interrupt waits until there is one", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			p := &puppet{onSend: func(p *puppet, in fakeagent.TurnInput, id string) error {
+				time.Sleep(time.Second)
+				p.emit(in.ThreadID, id, event.TurnStarted{})
+				return nil
+			}}
+			host := puppetHost(t, p)
+			id, err := host.CreateAgent(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			var turn *timelinekit.Turn
+			var sent sync.WaitGroup
+			sent.Go(func() { turn, _ = host.SendTurn(ctx, id, "x") })
+			time.Sleep(100 * time.Millisecond)
+			Expect(host.Interrupt(ctx, id)).To(Succeed())
+			sent.Wait()
+			Expect(turn.Wait(ctx)).To(EndCanceled())
 		})
 		It("that it refuses although it ends the turn: the turn is over, so that is no error", func(ctx SpecContext) {
 			p.onInterrupt = func(threadID, turnID string) error {
@@ -461,45 +508,42 @@ var _ = Describe("A provider that breaks its contract", func() {
 			Expect(turn.Wait(ctx)).To(EndCompleted())
 			Expect(t.end()).To(BeEmpty())
 		})
-		It("that it refuses: the error is the caller's, and at once", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				p := &puppet{onInterrupt: func(string, string) error { return errors.New("not now") }}
-				host := puppetHost(t, p)
-				turn := host.StartPrompt(ctx, "x")
-				began := time.Now()
-				Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1: not now"))
-				Expect(time.Since(began)).To(BeZero())
-				p.emit(turn.AgentID, "T1", completed)
-				Expect(t.end()).To(BeEmpty())
-			})
+		It("that it refuses: the error is the caller's, and at once", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			p := &puppet{onInterrupt: func(string, string) error { return errors.New("not now") }}
+			host := puppetHost(t, p)
+			turn := host.StartPrompt(ctx, "x")
+			began := time.Now()
+			Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1: not now"))
+			Expect(time.Since(began)).To(BeZero())
+			p.emit(turn.AgentID, "T1", completed)
+			Expect(t.end()).To(BeEmpty())
 		})
-		It("that it refuses since the session is gone: the turn's end is on the way, and is waited for", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				p := &puppet{}
-				p.onInterrupt = func(threadID, _ string) error {
-					time.AfterFunc(time.Second, func() { p.emit(threadID, "", event.SessionExited{}) })
-					return fakeagent.ErrNoSession
-				}
-				host := puppetHost(t, p)
-				turn := host.StartPrompt(ctx, "x")
-				Expect(turn.Interrupt(ctx)).To(Succeed())
-				Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
-				Expect(t.end()).To(BeEmpty())
-			})
+		It("that it refuses since the session is gone: the turn's end is on the way, and is waited for", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			p := &puppet{}
+			p.onInterrupt = func(threadID, _ string) error {
+				time.AfterFunc(time.Second, func() { p.emit(threadID, "", event.SessionExited{}) })
+				return fakeagent.ErrNoSession
+			}
+			host := puppetHost(t, p)
+			turn := host.StartPrompt(ctx, "x")
+			Expect(turn.Interrupt(ctx)).To(Succeed())
+			Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
+			Expect(t.end()).To(BeEmpty())
 		})
-		It("that it has no time to obey, as the caller's context ends first: that is no violation", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				p := &puppet{onInterrupt: func(string, string) error { return nil }}
-				host := puppetHost(t, p)
-				turn := host.StartPrompt(ctx, "x")
-				soon, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				began := time.Now()
-				Expect(turn.Interrupt(soon)).To(MatchError("timelinekit: agent agent-1 was interrupted, but its turn T1 goes on: context deadline exceeded"))
-				Expect(time.Since(began)).To(Equal(time.Second))
-				p.emit(turn.AgentID, "T1", completed)
-				Expect(t.end()).To(BeEmpty())
-			})
+		It("that it has no time to obey, as the caller's context ends first: that is no violation", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			p := &puppet{onInterrupt: func(string, string) error { return nil }}
+			host := puppetHost(t, p)
+			turn := host.StartPrompt(ctx, "x")
+			soon, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			began := time.Now()
+			Expect(turn.Interrupt(soon)).To(MatchError("timelinekit: agent agent-1 was interrupted, but its turn T1 goes on: context deadline exceeded"))
+			Expect(time.Since(began)).To(Equal(time.Second))
+			p.emit(turn.AgentID, "T1", completed)
+			Expect(t.end()).To(BeEmpty())
 		})
 		It("of a turn that is over: it does not hear of it", func(ctx SpecContext) {
 			p.onInterrupt = func(string, string) error { panic("nothing runs") }
@@ -511,44 +555,53 @@ var _ = Describe("A provider that breaks its contract", func() {
 		})
 	})
 
+	It("by a panic or by failing the test in a command is an error of who gave the command, at once", func(ctx SpecContext) {
+		p.onStart = func(fakeagent.SessionConfig) error { panic("no credit left") }
+		ready()
+		_, err := host.CreateAgent(ctx)
+		Expect(err).To(MatchError(And(HavePrefix("timelinekit: agent agent-1 could not start: provider puppet: it panicked: no credit left\n"), ContainSubstring("provider_test.go:"))))
+		p.onStart = func(fakeagent.SessionConfig) error { runtime.Goexit(); return nil }
+		_, err = host.CreateAgent(ctx)
+		Expect(err).To(MatchError("timelinekit: agent agent-2 could not start: provider puppet: it called runtime.Goexit, as t.FailNow and t.Fatal do"))
+		Expect(t.end()).To(BeEmpty())
+	})
+
 	Describe("by not returning", func() {
 		// stuck blocks a call until the bubble's end.
 		stuck := func(release <-chan struct{}) func() { return func() { <-release } }
 
-		It("hangs no command for more than 30 seconds where the caller set no deadline", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				release := make(chan struct{})
-				defer close(release)
-				p := &puppet{onStart: func(fakeagent.SessionConfig) error { <-release; return nil }}
-				host := puppetHost(t, p)
-				began := time.Now()
-				_, err := host.CreateAgent(ctx)
-				Expect(err).To(MatchError("timelinekit: agent agent-1 could not start: provider puppet: " +
-					"gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded"))
-				Expect(time.Since(began)).To(Equal(30 * time.Second))
-			})
+		It("hangs no command for more than 30 seconds where the caller set no deadline", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			release := make(chan struct{})
+			defer close(release)
+			p := &puppet{onStart: func(fakeagent.SessionConfig) error { <-release; return nil }}
+			host := puppetHost(t, p)
+			began := time.Now()
+			_, err := host.CreateAgent(ctx)
+			Expect(err).To(MatchError("timelinekit: agent agent-1 could not start: provider puppet: " +
+				"gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded"))
+			Expect(time.Since(began)).To(Equal(30 * time.Second))
 		})
-		It("hangs neither the helpers' messages nor the test's end, which names what has not ended", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				release := make(chan struct{})
-				defer close(release)
-				p := &puppet{onRead: stuck(release), onStop: func(string) error { <-release; return nil }}
-				host := puppetHost(t, p)
-				a, b := host.StartPrompt(ctx, "x"), host.StartPrompt(ctx, "x")
-				soon, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				began := time.Now()
-				_, err := a.Await(soon)
-				Expect(err).To(MatchError(ContainSubstring("agent agent-1 is running\n  0 user_message")))
-				Expect(time.Since(began)).To(Equal(2*time.Second), "a second for the caller, and one for the provider to say what it does")
-				began = time.Now()
-				Expect(t.end()).To(HaveExactElements(And(
-					ContainSubstring("agent agent-1 could not be stopped: provider puppet: context deadline exceeded"),
-					ContainSubstring("the turn of agent agent-2 has not ended within 10s of the test's end"))))
-				Expect(time.Since(began)).To(Equal(10 * time.Second))
-				t.errors = nil
-				_ = b
-			})
+		It("hangs neither the helpers' messages nor the test's end, which names what has not ended", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			release := make(chan struct{})
+			defer close(release)
+			p := &puppet{onRead: stuck(release), onStop: func(string) error { <-release; return nil }}
+			host := puppetHost(t, p)
+			a, b := host.StartPrompt(ctx, "x"), host.StartPrompt(ctx, "x")
+			soon, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			began := time.Now()
+			_, err := a.Await(soon)
+			Expect(err).To(MatchError(ContainSubstring("agent agent-1 is running\n  0 user_message")))
+			Expect(time.Since(began)).To(Equal(2*time.Second), "a second for the caller, and one for the provider to say what it does")
+			began = time.Now()
+			Expect(t.end()).To(HaveExactElements(And(
+				ContainSubstring("agent agent-1 could not be stopped: provider puppet: context deadline exceeded"),
+				ContainSubstring("the turn of agent agent-2 has not ended within 10s of the test's end"))))
+			Expect(time.Since(began)).To(Equal(10 * time.Second))
+			t.errors = nil
+			_ = b
 		})
 	})
 })
@@ -588,34 +641,32 @@ var _ = Describe("The end of a test", func() {
 		Expect(turn.Wait(ctx)).To(EndCanceled())
 		Expect(other.Wait(ctx)).To(EndCanceled())
 	})
-	It("names an agent of the kit that does not end, and where it is, as behind a watcher that never returns", func() {
-		virtually(func(ctx context.Context, t *recorder) {
-			release := make(chan struct{})
-			defer close(release)
-			host := timelinekit.NewHost(t)
-			host.WatchStatus(func(_ string, s timeline.AgentStatus) {
-				if s == timeline.AgentRunning {
-					<-release
-				}
-			})
-			host.StartPrompt(ctx, "x")
-			began := time.Now()
-			Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
-				"  provider fake-agent has not ended within 10s:\n" +
-				"thread agent-1 is in the choice of its script\n  agent-1-turn-1\n    0 user_message \"x\""}))
-			Expect(time.Since(began)).To(Equal(10 * time.Second))
-			t.errors = nil
+	It("names an agent of the kit that does not end, and where it is, as behind a watcher that never returns", bubble.InBubble, func(ctx SpecContext) {
+		t := aTest()
+		release := make(chan struct{})
+		defer close(release)
+		host := timelinekit.NewHost(t)
+		host.WatchStatus(func(_ string, s timeline.AgentStatus) {
+			if s == timeline.AgentRunning {
+				<-release
+			}
 		})
+		host.StartPrompt(ctx, "x")
+		began := time.Now()
+		Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
+			"  provider fake-agent has not ended within 10s:\n" +
+			"thread agent-1 is in the choice of its script\n  agent-1-turn-1\n    0 user_message \"x\""}))
+		Expect(time.Since(began)).To(Equal(10 * time.Second))
+		t.errors = nil
 	})
-	It("stops the agents of a provider that is not the kit's, and takes no longer than they do", func() {
-		virtually(func(ctx context.Context, t *recorder) {
-			host := puppetHost(t, &puppet{})
-			turn := host.StartPrompt(ctx, "x")
-			began := time.Now()
-			Expect(t.end()).To(BeEmpty())
-			Expect(time.Since(began)).To(BeZero())
-			Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
-		})
+	It("stops the agents of a provider that is not the kit's, and takes no longer than they do", bubble.InBubble, func(ctx SpecContext) {
+		t := aTest()
+		host := puppetHost(t, &puppet{})
+		turn := host.StartPrompt(ctx, "x")
+		began := time.Now()
+		Expect(t.end()).To(BeEmpty())
+		Expect(time.Since(began)).To(BeZero())
+		Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
 	})
 	It("is content with a provider whose session is gone already", func(ctx SpecContext) {
 		t := &recorder{}
@@ -634,20 +685,19 @@ var _ = Describe("The end of a test", func() {
 		Expect(p.turn.Err()).To(MatchError(context.Canceled))
 		Expect(p.off).To(BeTrue(), "and the host no longer listens")
 	})
-	It("is also the end of what a provider still does for somebody", func() {
-		virtually(func(ctx context.Context, t *recorder) {
-			host := timelinekit.NewHost(t, timelinekit.WithProvider("p", &contexts{puppet: &puppet{}, slow: true}))
-			created := make(chan error)
-			began := time.Now()
-			go func() {
-				_, err := host.CreateAgent(ctx)
-				created <- err
-			}()
-			time.Sleep(time.Second)
-			t.end()
-			Expect(<-created).To(MatchError(context.Canceled))
-			Expect(time.Since(began)).To(Equal(time.Second))
-		})
+	It("is also the end of what a provider still does for somebody", bubble.InBubble, func(ctx SpecContext) {
+		t := aTest()
+		host := timelinekit.NewHost(t, timelinekit.WithProvider("p", &contexts{puppet: &puppet{}, slow: true}))
+		created := make(chan error)
+		began := time.Now()
+		go func() {
+			_, err := host.CreateAgent(ctx)
+			created <- err
+		}()
+		time.Sleep(time.Second)
+		t.end()
+		Expect(<-created).To(MatchError(context.Canceled))
+		Expect(time.Since(began)).To(Equal(time.Second))
 	})
 	It("names the holds that nobody released, whoever made the provider", func(ctx SpecContext) {
 		for _, opts := range [][]timelinekit.Option{nil, {timelinekit.WithProvider("mine", fakeagent.NewT(GinkgoT(), fakeagent.Scripted()))}} {

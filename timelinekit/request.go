@@ -59,8 +59,18 @@ func (r *Request) method() string {
 	return "Respond"
 }
 
-func (r *Request) close(decision, reason string) {
+// copy is one that whoever gets it may keep and change.
+func (r *Request) copy() Request {
+	out := *r
+	out.answering = false
+	out.Options, out.Questions = slices.Clone(r.Options), slices.Clone(r.Questions)
+	return out
+}
+
+// settle closes a request. a.mu is locked.
+func (a *agent) settle(r *Request, decision, reason string) {
 	r.Open, r.Decision, r.Reason = false, decision, reason
+	fire(a.provider.plugins, PermissionResolved{a.info(), r.copy()})
 }
 
 func decisions(options []string) []fakeagent.Decision {
@@ -76,6 +86,7 @@ func (a *agent) open(e *event.Event, r *Request) {
 	r.ID, r.AgentID, r.TurnID, r.CallID, r.Open = e.RequestID, a.id, e.TurnID, e.ItemID, true
 	a.requests = append(a.requests, r)
 	a.change()
+	fire(a.provider.plugins, PermissionRequested{a.info(), r.copy()})
 }
 
 func (a *agent) resolve(id, decision string) {
@@ -87,7 +98,7 @@ func (a *agent) resolve(id, decision string) {
 	if r.answering {
 		reason = "answered"
 	}
-	r.close(decision, reason)
+	a.settle(r, decision, reason)
 	a.change()
 }
 
@@ -120,7 +131,7 @@ func (h *Host) Requests(agentID string) ([]Request, error) {
 	defer a.mu.Unlock()
 	out := make([]Request, len(a.requests))
 	for i, r := range a.requests {
-		out[i] = *r
+		out[i] = r.copy()
 	}
 	return out, nil
 }
@@ -136,7 +147,7 @@ func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
 		for _, r := range a.asked(t.id) {
 			if r.Open && !r.answering {
 				defer a.mu.Unlock()
-				return *r, nil
+				return r.copy(), nil
 			}
 		}
 		change := a.next()
@@ -200,7 +211,7 @@ func (h *Host) answer(ctx context.Context, agentID, requestID string, d fakeagen
 		return fmt.Errorf("timelinekit: agent %s: %w", agentID, err)
 	}
 	if r.Open { // a provider tells later, or never
-		r.close(string(d), "answered")
+		a.settle(r, string(d), "answered")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("What an agent asks", func() {
@@ -97,28 +98,26 @@ var _ = Describe("What an agent asks", func() {
 			_, err := turn.AwaitRequest(ctx)
 			Expect(err).To(MatchError(HavePrefix("timelinekit: turn agent-1-turn-1 ended completed, and no request of it is open:\n  0 user_message")))
 		})
-		It("is awaited up to the very moment when it comes", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				p := &puppet{}
-				host := puppetHost(t, p)
-				turn := host.StartPrompt(ctx, "x")
-				began := time.Now()
-				time.AfterFunc(7*time.Second, func() {
-					p.send(event.Event{ThreadID: turn.AgentID, TurnID: turn.TurnID, RequestID: "r", Payload: event.RequestOpened{}})
-				})
-				Expect(turn.AwaitRequest(ctx)).To(HaveField("ID", "r"))
-				Expect(time.Since(began)).To(Equal(7 * time.Second))
+		It("is awaited up to the very moment when it comes", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			p := &puppet{}
+			host := puppetHost(t, p)
+			turn := host.StartPrompt(ctx, "x")
+			began := time.Now()
+			time.AfterFunc(7*time.Second, func() {
+				p.send(event.Event{ThreadID: turn.AgentID, TurnID: turn.TurnID, RequestID: "r", Payload: event.RequestOpened{}})
 			})
+			Expect(turn.AwaitRequest(ctx)).To(HaveField("ID", "r"))
+			Expect(time.Since(began)).To(Equal(7 * time.Second))
 		})
-		It("that does not come in time is an error which shows where the agent is", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				host := timelinekit.NewHost(t)
-				turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour)))
-				began := time.Now()
-				_, err := turn.AwaitRequest(ctx)
-				Expect(time.Since(began)).To(Equal(30 * time.Second))
-				Expect(err).To(And(MatchError(context.DeadlineExceeded), MatchError(ContainSubstring(`in step 1 {"sleep":3600000}`))))
-			})
+		It("that does not come in time is an error which shows where the agent is", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			host := timelinekit.NewHost(t)
+			turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour)))
+			began := time.Now()
+			_, err := turn.AwaitRequest(ctx)
+			Expect(time.Since(began)).To(Equal(30 * time.Second))
+			Expect(err).To(And(MatchError(context.DeadlineExceeded), MatchError(ContainSubstring(`in step 1 {"sleep":3600000}`))))
 		})
 	})
 

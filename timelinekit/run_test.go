@@ -18,6 +18,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("Running turns", func() {
@@ -185,31 +186,29 @@ var _ = Describe("Running turns", func() {
 	})
 
 	Describe("waiting in vain", func() {
-		It("gives up after 30 seconds where the context has no deadline, and shows the timeline and the step the agent is in", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				host := timelinekit.NewHost(t)
-				began := time.Now()
-				turn := host.StartFakeAgentTurn(ctx, script.New(script.Say("hello"), script.Sleep(time.Hour)))
-				_, err := turn.Await(ctx)
-				Expect(time.Since(began)).To(Equal(30 * time.Second))
-				Expect(err).To(And(MatchError(context.DeadlineExceeded), MatchError(strings.Trim(`
+		It("gives up after 30 seconds where the context has no deadline, and shows the timeline and the step the agent is in", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			host := timelinekit.NewHost(t)
+			began := time.Now()
+			turn := host.StartFakeAgentTurn(ctx, script.New(script.Say("hello"), script.Sleep(time.Hour)))
+			_, err := turn.Await(ctx)
+			Expect(time.Since(began)).To(Equal(30 * time.Second))
+			Expect(err).To(And(MatchError(context.DeadlineExceeded), MatchError(strings.Trim(`
 timelinekit: turn agent-1-turn-1 has not ended (gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded):
 agent agent-1 is running, in step 2 {"sleep":3600000}
   0 user_message "{\"steps\":[{\"say\":\"hello\"},{\"sleep\":3600000}]}"  <- agent-1-turn-1
   1 assistant_message "hello"`, "\n"))))
-				Expect(func() { turn.Wait(ctx) }).To(PanicWith(HavePrefix("timelinekit: turn agent-1-turn-1 has not ended")), "which fails the test")
-				Expect(turn.Interrupt(ctx)).To(Succeed())
-			})
+			Expect(func() { turn.Wait(ctx) }).To(PanicWith(HavePrefix("timelinekit: turn agent-1-turn-1 has not ended")), "which fails the test")
+			Expect(turn.Interrupt(ctx)).To(Succeed())
 		})
-		It("gives up when the caller's context ends", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				host := timelinekit.NewHost(t)
-				turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour)))
-				soon, cancel := context.WithTimeout(ctx, 5*time.Second)
-				defer cancel()
-				_, err := turn.Await(soon)
-				Expect(err).To(MatchError(context.DeadlineExceeded))
-			})
+		It("gives up when the caller's context ends", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			host := timelinekit.NewHost(t)
+			turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour)))
+			soon, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			_, err := turn.Await(soon)
+			Expect(err).To(MatchError(context.DeadlineExceeded))
 		})
 	})
 
@@ -344,12 +343,11 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 		t.end()
 	})
 
-	It("takes milliseconds for a scenario of twelve seconds on virtual time", func() {
-		virtually(func(ctx context.Context, t *recorder) {
-			began := time.Now()
-			host := timelinekit.NewHost(t)
-			Expect(host.RunFakeAgentTurn(ctx, script.New(script.Sleep(12*time.Second), script.Say("x")))).To(EndCompleted())
-			Expect(time.Since(began)).To(Equal(12 * time.Second))
-		})
+	It("takes milliseconds for a scenario of twelve seconds on virtual time", bubble.InBubble, func(ctx SpecContext) {
+		t := aTest()
+		began := time.Now()
+		host := timelinekit.NewHost(t)
+		Expect(host.RunFakeAgentTurn(ctx, script.New(script.Sleep(12*time.Second), script.Say("x")))).To(EndCompleted())
+		Expect(time.Since(began)).To(Equal(12 * time.Second))
 	})
 })

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,33 +14,16 @@ import (
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
-var suite *testing.T
-
 func TestTimelinekit(t *testing.T) {
-	suite = t
+	bubble.Suite(t)
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "The in-process host")
 }
 
 var _ = leak.Check()
-
-// virtually runs the body on virtual time, with a test of its own whose cleanups run inside.
-func virtually(body func(ctx context.Context, t *recorder)) {
-	GinkgoHelper()
-	finished := false
-	synctest.Test(suite, func(t *testing.T) {
-		defer GinkgoRecover()
-		r := &recorder{}
-		body(t.Context(), r)
-		r.end()
-		finished = true
-	})
-	if !finished {
-		Fail("the body failed on virtual time")
-	}
-}
 
 // recorder is a test that a spec can look into. Fatalf panics, so that the caller stops as with a real one.
 type recorder struct {
@@ -66,6 +48,13 @@ func (t *recorder) end() []string {
 	}
 	t.cleanups = nil
 	return t.errors
+}
+
+// aTest is a recorder that ends with the spec.
+func aTest() *recorder {
+	t := &recorder{}
+	DeferCleanup(func() { t.end() })
+	return t
 }
 
 // puppet is a provider whose every move the spec makes. Turns are T1, T2, and so on.

@@ -13,6 +13,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = Describe("An agent's timeline", func() {
@@ -70,30 +71,28 @@ var _ = Describe("An agent's timeline", func() {
 			run := host.RunPrompt(ctx, "hello")
 			Expect(host.WaitFor(ctx, run.AgentID, ContainItems(BeUserMessage("hello")))).To(Succeed())
 		})
-		It("then returns at the very moment when it matches, without polling", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				host := timelinekit.NewHost(t)
-				began := time.Now()
-				turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(7*time.Second), script.Say("here"), script.Sleep(time.Second)))
-				Expect(host.WaitFor(ctx, turn.AgentID, ContainItems(BeAssistantMessage("here")))).To(Succeed())
-				Expect(time.Since(began)).To(Equal(7 * time.Second))
-				turn.Wait(ctx)
-			})
+		It("then returns at the very moment when it matches, without polling", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			host := timelinekit.NewHost(t)
+			began := time.Now()
+			turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(7*time.Second), script.Say("here"), script.Sleep(time.Second)))
+			Expect(host.WaitFor(ctx, turn.AgentID, ContainItems(BeAssistantMessage("here")))).To(Succeed())
+			Expect(time.Since(began)).To(Equal(7 * time.Second))
+			turn.Wait(ctx)
 		})
-		It("says at the end of its context what did not match, and shows the timeline so far", func() {
-			virtually(func(ctx context.Context, t *recorder) {
-				host := timelinekit.NewHost(t)
-				run := host.RunPrompt(ctx, "hello")
-				soon, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				Expect(host.WaitFor(soon, run.AgentID, ContainItems(BeReasoning("x")))).To(And(
-					MatchError(context.DeadlineExceeded),
-					MatchError(HavePrefix("timelinekit: the timeline of agent agent-1 never matched (context deadline exceeded):\n"+
-						"expected item 0 is not in the timeline: want to be reasoning \"x\"\n")),
-					MatchError(HaveSuffix("agent agent-1 is idle\n"+
-						"  0 user_message \"hello\"  <- agent-1-turn-1\n"+
-						"  1 assistant_message \"fake-agent received: hello\""))))
-			})
+		It("says at the end of its context what did not match, and shows the timeline so far", bubble.InBubble, func(ctx SpecContext) {
+			t := aTest()
+			host := timelinekit.NewHost(t)
+			run := host.RunPrompt(ctx, "hello")
+			soon, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			Expect(host.WaitFor(soon, run.AgentID, ContainItems(BeReasoning("x")))).To(And(
+				MatchError(context.DeadlineExceeded),
+				MatchError(HavePrefix("timelinekit: the timeline of agent agent-1 never matched (context deadline exceeded):\n"+
+					"expected item 0 is not in the timeline: want to be reasoning \"x\"\n")),
+				MatchError(HaveSuffix("agent agent-1 is idle\n"+
+					"  0 user_message \"hello\"  <- agent-1-turn-1\n"+
+					"  1 assistant_message \"fake-agent received: hello\""))))
 		})
 		It("ends at once with a matcher that cannot look at timelines", func(ctx SpecContext) {
 			run := host.RunPrompt(ctx, "hello")

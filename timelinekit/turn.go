@@ -63,6 +63,8 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 		err = errHostClosed
 	case a.status == timeline.AgentInitializing:
 		err = fmt.Errorf("timelinekit: agent %s is still starting; wait for CreateAgent", agentID)
+	case !a.archived.IsZero():
+		err = fmt.Errorf("timelinekit: agent %s is archived: %w", agentID, fakeagent.ErrNoSession)
 	case a.status == timeline.AgentClosed:
 		err = fmt.Errorf("timelinekit: agent %s is closed: %w", agentID, fakeagent.ErrNoSession)
 	case a.turn != nil:
@@ -216,6 +218,19 @@ func (t *Turn) GomegaString() string { return t.String() }
 // Done is closed when the turn has ended.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
+// Ended says whether the turn has ended. It does not wait. While the turn runs, run is what it did so far, without an ending.
+func (t *Turn) Ended() (run Run, over bool) {
+	select {
+	case <-t.done:
+		return t.run, true
+	default:
+	}
+	a := t.agent
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Run{AgentID: t.AgentID, TurnID: t.id, Status: a.status, Timeline: a.log.Snapshot().Turn(t.id)}, false
+}
+
 // Gate is the gate of that name for the turn's agent; see [fakeagent.Gate]. It fails the test if the agent's provider has no gates.
 func (t *Turn) Gate(name string) *fakeagent.Gate {
 	t.host.t.Helper()
@@ -283,7 +298,7 @@ func (h *Host) interrupt(ctx context.Context, t *Turn) error {
 		return nil
 	default:
 	}
-	if refused != nil {
+	if refused != nil && !errors.Is(refused, errNotEnded) { // where it did not even return, it has not ended the turn either
 		return fmt.Errorf("timelinekit: agent %s: %w", t.AgentID, refused)
 	}
 	err := fmt.Errorf("timelinekit: agent %s was interrupted, but its turn %s goes on: %w", t.AgentID, id, context.Cause(limit))
