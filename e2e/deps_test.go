@@ -64,10 +64,28 @@ var house = []row{
 		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host. Only with flags does it need help.",
 	},
 	{
+		pkg:    "fakeagent/fakeagentmock",
+		ours:   []string{"fakeagent", "fakeagent/event"},
+		others: []string{"go.uber.org/mock/gomock"},
+		reason: "A generated mock, for tests that say call by call what a host does. It and the other mocks are the only ones that link gomock.",
+	},
+	{
+		pkg:    "timelinekit/timelinekitmock",
+		ours:   []string{"timelinekit"},
+		others: []string{"go.uber.org/mock/gomock"},
+		reason: "Generated mocks of the hooks. It and the other mocks are the only ones that link gomock.",
+	},
+	{
 		pkg:    "timelinekit",
 		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall"},
 		not:    theNetwork,
 		reason: "The host lives inside a test, whatever that is written with: it takes no side for Ginkgo or Gomega, and needs no network.",
+	},
+	{
+		pkg:    "timelinekit/bubble",
+		others: []string{"testing", "testing/synctest", "github.com/onsi/ginkgo/v2", "github.com/onsi/ginkgo/v2/types"},
+		not:    theNetwork,
+		reason: "Virtual time is for the tests of any host: it is made for Ginkgo and testing, and of ours it knows nothing but two labels.",
 	},
 	{
 		pkg:    "matchers",

@@ -1,5 +1,7 @@
 package fakeagent
 
+//go:generate go tool mockgen -typed -write_command_comment=false -package=fakeagentmock -destination=fakeagentmock/provider.go . Provider
+
 import (
 	"context"
 	"encoding/json"
