@@ -1,6 +1,7 @@
 package bubble_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -89,6 +90,7 @@ var _ = play("shares", func() {
 		DeferCleanup(func() { note("first") }, bubble.InBubble)
 		DeferCleanup(func() { note("second") }, bubble.InBubble)
 	})
+	It("afterwards", func() { note(fmt.Sprint(bubbles(), " bubbles")) })
 })
 
 var _ = play("a thousand attempts", bubble.InBubble, MustPassRepeatedly(1000), func() {
@@ -149,6 +151,9 @@ var _ = Describe("A bubble", func() {
 		It("may begin in a node that cleans up", func() {
 			Expect(notes(p.spec("only AfterEach is decorated"))).To(Equal([]string{"cleanup A 0s"}))
 			Expect(notes(p.spec("only a cleanup is decorated"))).To(Equal([]string{"second A 0s", "first B 0s"}))
+		})
+		It("is over with its spec", func() {
+			Expect(notes(p.spec("afterwards"))).To(Equal([]string{"0 bubbles outside now"}))
 		})
 	})
 })

@@ -23,3 +23,14 @@ var _ = DescribeTable("The head of a stack", func(line, state string, durable bo
 	Entry("with labels and no bubble", `goroutine 7 [select labels:{"a": ", synctest bubble 4]:"}]:`, "select", false, "", map[string]string{"a": ", synctest bubble 4]:"}),
 	Entry("of something else", "goroutine profile: total 7", "", false, "", nil),
 )
+
+var _ = DescribeTable("Virtual time", func(stuck bool, lines ...string) {
+	Expect(bubble.Stuck(lines...)).To(Equal(stuck))
+},
+	Entry("moves when all wait for it", false, "goroutine 7 [sleep (durable), synctest bubble 3]:", "goroutine 8 [select (durable), synctest bubble 3]:"),
+	Entry("stands still when one waits for something else", true, "goroutine 7 [sleep (durable), synctest bubble 3]:", "goroutine 8 [sync.Mutex.Lock, synctest bubble 3]:"),
+	Entry("stands still in a system call", true, "goroutine 7 [syscall, synctest bubble 3]:"),
+	Entry("is about to move when one runs", false, "goroutine 7 [running, synctest bubble 3]:", "goroutine 8 [sync.Mutex.Lock, synctest bubble 3]:"),
+	Entry("is about to move when one could run", false, "goroutine 7 [runnable, synctest bubble 3]:", "goroutine 8 [sync.Mutex.Lock, synctest bubble 3]:"),
+	Entry("may move when one does what nobody knows", false, "goroutine 7 [dreaming, synctest bubble 3]:", "goroutine 8 [sync.Mutex.Lock, synctest bubble 3]:"),
+)

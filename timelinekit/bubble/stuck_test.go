@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime/pprof"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,15 @@ var _ = play("leaks", bubble.InBubble, func() {
 			go labelled("understudy.doing", `agent-1-turn-1 is in step 2 {"hold":"gate"}`, func() { <-make(chan int) })
 		}
 		go labelled("understudy.doing", "agent-2-turn-1 is in step 7", func() { time.Sleep(time.Second) })
+	})
+	It("one that panics", func() {
+		go labelled("understudy.doing", "agent-3-turn-1 panics", func() {
+			defer func() {
+				<-make(chan int)
+				_ = recover()
+			}()
+			panic("not seen")
+		})
 	})
 	It("many", func() {
 		in := func(f func()) { go f() }
@@ -194,8 +204,12 @@ What is going on:
 
 Let the test or a cleanup end what it has started, and wait until that is so.$`)))
 		})
+		It("finds the label of a goroutine that panics too", func() {
+			Expect(messages(p.spec("one that panics"))).To(ConsistOf(ContainSubstring("What is going on:\n  agent-3-turn-1 panics\n")))
+		})
 		It("names twenty places at most", func() {
 			Expect(messages(p.spec("many"))).To(ConsistOf(And(HavePrefix("bubble: 25 goroutines are left"), ContainSubstring("\n  and 5 other places\n"))))
+			Expect(strings.Count(messages(p.spec("many"))[0], "\n  1 goroutine in")).To(Equal(20))
 		})
 		It("may stall at its end", func() {
 			Expect(messages(p.spec("something stuck"))).To(ConsistOf(And(HavePrefix("bubble: virtual time has stood still for 300ms"), ContainSubstring("1 goroutine in sync.Mutex.Lock"))))
