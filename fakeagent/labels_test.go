@@ -42,6 +42,7 @@ var _ = Describe("A goroutine profile", func() {
 		Eventually(labels).ShouldNot(ContainElement(ContainSubstring("a-turn-1")))
 	},
 		Entry("a sleep", `{"sleep":3600000}`),
+		Entry("a message in pieces", `{"say":{"text":"ab","chunks":2,"intervalMs":3600000}}`),
 		Entry("a hold", `{"hold":"g"}`),
 		Entry("an approval", `{"approval":{"title":"rm"}}`),
 		Entry("a tool that runs for a while", `{"tool":{"name":"Read","holdMs":3600000}}`),
@@ -56,6 +57,13 @@ var _ = Describe("A goroutine profile", func() {
 		id := a.send("x")
 		Eventually(labels).Should(ContainElement(`{"understudy.doing":"a-turn-1"}`))
 		close(release)
+		a.wait(id)
+	})
+	It("names the kind of step that a turn has a delay before", func(ctx SpecContext) {
+		a := scripted()
+		id := a.send(`{"stepDelayMs":3600000,"steps":[{"bash":{"command":"ls"}}]}`)
+		Eventually(labels).Should(ContainElement(`{"understudy.doing":"a-turn-1 is in step 1 (bash)"}`))
+		Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
 		a.wait(id)
 	})
 	It("says that a turn waits for something real, while a command runs", func(ctx SpecContext) {

@@ -33,6 +33,7 @@ type turn struct {
 	ids       int // tool calls and messages so far
 	reasoning int // reasoning has no id in its JSON form, but needs one that keeps two steps apart
 	branch    atomic.Pointer[branch]
+	timer     *time.Timer // of the scripted waits, one after the other
 }
 
 // branch is a list of steps that plays: the script's, or one inside a step.
@@ -139,6 +140,9 @@ func (t *turn) steps(steps []script.Step, delay time.Duration) error {
 	defer t.branch.Store(outer)
 	for i, s := range steps {
 		b.index.Store(int64(i))
+		if delay > 0 {
+			t.label("step " + strconv.Itoa(i+1) + " (" + s.Key() + ")") // not the step itself, which is dear to print where each step has a delay
+		}
 		if err := t.pause(delay); err != nil {
 			return err
 		}
@@ -165,6 +169,7 @@ func (t *turn) step(s script.Step) error {
 	case script.FailStep:
 		return &failure{s.Message, s.Code}
 	case script.SleepStep:
+		defer t.waits()()
 		return t.pause(s.Duration)
 	case script.HoldStep:
 		defer t.waits()()
@@ -195,12 +200,15 @@ func (t *turn) pause(d time.Duration) error {
 		d = time.Duration(min(float64(d)/cfg.Speed, math.MaxInt64/2))
 	}
 	if d > 0 && !cfg.Instant {
-		defer t.waits()()
-		timer := time.NewTimer(d)
-		defer timer.Stop()
+		if t.timer == nil {
+			t.timer = time.NewTimer(d)
+		} else {
+			t.timer.Reset(d)
+		}
 		select {
-		case <-timer.C:
+		case <-t.timer.C:
 		case <-t.ctx.Done():
+			t.timer.Stop()
 		}
 	}
 	if t.ctx.Err() != nil {
@@ -226,6 +234,9 @@ func (t *turn) text(s script.SayStep, stream event.Stream, id string) error {
 	if s.Chunks <= 1 {
 		t.emit(id, event.Delta{Stream: stream, Text: s.Text})
 		return nil
+	}
+	if s.Interval > 0 {
+		defer t.waits()()
 	}
 	left, chars := s.Text, script.Characters(s.Text)
 	it := graphemes.FromString(s.Text)
@@ -279,6 +290,9 @@ func (t *turn) call(item event.Item, do func(*event.Item) error) error {
 func (t *turn) tool(s script.ToolStep) error {
 	item := event.Item{ItemType: event.DynamicToolCall, Title: s.Name, Data: claimed(s.Detail, s.Input, nil)}
 	return t.call(item, func(item *event.Item) error {
+		if s.Hold > 0 {
+			defer t.waits()()
+		}
 		if err := t.pause(s.Hold); err != nil {
 			return err
 		}
@@ -367,9 +381,14 @@ const (
 	externalLabel = "understudy.external"
 )
 
+// label labels this goroutine with what the turn does.
+func (t *turn) label(doing string, more ...string) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(t.ctx, pprof.Labels(append(more, doingLabel, t.id+" is in "+doing)...)))
+}
+
 // waits labels this goroutine with the step that it waits in, until over is called.
-func (t *turn) waits(external ...string) (over func()) {
-	pprof.SetGoroutineLabels(pprof.WithLabels(t.ctx, pprof.Labels(append(external, doingLabel, t.id+" is in "+t.doing())...)))
+func (t *turn) waits(more ...string) (over func()) {
+	t.label(t.doing(), more...)
 	return func() { pprof.SetGoroutineLabels(t.ctx) }
 }
 
