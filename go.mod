@@ -11,6 +11,7 @@ require (
 	github.com/onsi/gomega v1.44.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/mock v0.6.0
+	golang.org/x/tools v0.45.0
 )
 
 require (
@@ -32,7 +33,6 @@ require (
 	golang.org/x/sys v0.46.0 // indirect
 	golang.org/x/text v0.38.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
-	golang.org/x/tools v0.45.0 // indirect
 	honnef.co/go/tools v0.7.0 // indirect
 )
 

@@ -77,7 +77,7 @@ var house = []row{
 	},
 	{
 		pkg:    "timelinekit",
-		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall"},
+		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall", "timelinekit/golden"},
 		not:    theNetwork,
 		reason: "The host lives inside a test, whatever that is written with: it takes no side for Ginkgo or Gomega, and needs no network.",
 	},
@@ -88,11 +88,18 @@ var house = []row{
 		reason: "Virtual time is for the tests of any host: it is made for Ginkgo and testing, and of ours it knows nothing but two labels.",
 	},
 	{
-		pkg:    "matchers",
+		pkg:    "timelinekit/golden",
 		ours:   []string{"fakeagent/timeline", "fakeagent/event"},
-		others: []string{"github.com/onsi/gomega/format", "github.com/onsi/gomega/types"},
+		others: []string{"golang.org/x/tools/txtar"},
+		not:    theNetwork,
+		reason: "Golden files are for matchers and scenarios alike, and one flag rewrites both: so it knows data and files, and no host and no Gomega.",
+	},
+	{
+		pkg:    "matchers",
+		ours:   []string{"fakeagent/timeline", "fakeagent/event", "timelinekit/golden"},
+		others: []string{"github.com/onsi/gomega/format", "github.com/onsi/gomega/types", "github.com/google/go-cmp/cmp"},
 		not:    theWorld,
-		reason: "A matcher judges what happened, not how: no engine, no Ginkgo, no MCP, and of Gomega the small parts, as the whole links net/http.",
+		reason: "A matcher judges what happened, not how: no engine, no Ginkgo, no MCP, and of Gomega the small parts, as the whole links net/http; and go-cmp, so that its options for our types stand beside the matchers.",
 	},
 	{
 		pkg:    "e2e",

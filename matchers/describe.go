@@ -21,13 +21,11 @@ func wanted(want any) string {
 // ContainSubstring {Substr:"x"}.
 func describe(want any) string { return describeValue(reflect.ValueOf(want), 0) }
 
-func isNilPointer(v reflect.Value) bool { return v.Kind() == reflect.Pointer && v.IsNil() }
-
 func describeValue(v reflect.Value, depth int) string {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
-	if !v.IsValid() || isNilPointer(v) {
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return "nil"
 	}
 	switch w := v.Interface().(type) {
@@ -46,7 +44,7 @@ func describeValue(v reflect.Value, depth int) string {
 	var parts []string
 	switch v.Kind() {
 	case reflect.String:
-		return fmt.Sprintf("%q", v.String())
+		return quote(v.String())
 	case reflect.Pointer:
 		return describeValue(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:

@@ -37,7 +37,8 @@ var _ = Describe("A matcher of somebody else inside one of ours", func() {
 		Entry("a struct", Equal(timeline.Plan{Text: "1. look"}), `Equal {Expected:timeline.Plan {Text:"1. look"}}`),
 		Entry("something that prints itself", Equal(regexp.MustCompile("a+")), `Equal {Expected:a+}`),
 		Entry("an error", MatchError(errors.New("no quota")), `MatchError {Expected:"no quota"}`),
-		Entry("a function", WithTransform(strings.ToUpper, Equal("X")), `WithTransform {Transform:func(string) string, Matcher:Equal {Expected:"X"}}`),
+		Entry("a function", WithTransform(strings.ToUpper, Equal("X")),
+			`WithTransform {Transform:func(string) string, Matcher:Equal {Expected:"X"}}`),
 		Entry("another matcher", Not(BeEmpty()), `Not {Matcher:BeEmpty}`),
 		Entry("a matcher in a matcher in a matcher", Not(Not(Not(HaveSuffix("x")))),
 			`Not {Matcher:Not {Matcher:Not {Matcher:HaveSuffix {Suffix:"x"}}}}`),
@@ -59,7 +60,8 @@ var _ = Describe("A matcher of somebody else inside one of ours", func() {
 	It("is refused when it is a nil pointer", func() {
 		var none *PoliteMatcher
 		Expect(refusal(thought, BeReasoning(none))).To(Equal("BeReasoning: text is a nil *matchers_test.PoliteMatcher, want a string or a matcher"))
-		Expect(refusal(mixed, HaveItems(none))).To(Equal("HaveItems: expected item 0 is a nil *matchers_test.PoliteMatcher, want an item or a matcher"))
+		Expect(refusal(mixed, HaveItems(none))).
+			To(Equal("HaveItems: expected item 0 is a nil *matchers_test.PoliteMatcher, want an item or a matcher"))
 	})
 })
 
@@ -77,8 +79,10 @@ var _ = Describe("One of our matchers inside one of Gomega's", func() {
 	})
 
 	It("prints readably in ContainElement", func() {
-		Expect(failure(items, ContainElement(BeToolCall("Write")))).To(HaveSuffix("to contain element matching\n    <matchers.matcher>: be a tool call \"Write\""))
-		Expect(negated(items, ContainElement(BeReasoning("hm")))).To(HaveSuffix("not to contain element matching\n    <matchers.matcher>: be reasoning \"hm\""))
+		Expect(failure(items, ContainElement(BeToolCall("Write")))).
+			To(HaveSuffix("to contain element matching\n    <matchers.matcher>: be a tool call \"Write\""))
+		Expect(negated(items, ContainElement(BeReasoning("hm")))).
+			To(HaveSuffix("not to contain element matching\n    <matchers.matcher>: be reasoning \"hm\""))
 	})
 
 	It("prints readably in ConsistOf", func() {

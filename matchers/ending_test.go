@@ -48,7 +48,8 @@ to ` + last))
 	},
 		Entry("completed", EndCompleted(), `the turn ended failed: no quota, want completed`, `end completed`),
 		Entry("canceled", EndCanceled(), `the turn ended failed: no quota, want canceled`, `end canceled`),
-		Entry("failed for another reason", EndFailed("no credit"), `message is "no quota", want "no credit"`, `end failed with message "no credit"`),
+		Entry("failed for another reason", EndFailed("no credit"), `message is "no quota", want "no credit"`,
+			`end failed with message "no credit"`),
 		Entry("failed for a reason that does not match", EndFailed(ContainSubstring("credit")),
 			`message is "no quota", want ContainSubstring {Substr:"credit"}`, `end failed with message ContainSubstring {Substr:"credit"}`),
 	)
@@ -79,9 +80,10 @@ not to end canceled`),
 	)
 
 	DescribeTable("is an error of what has none:", func(m Matcher, name string) {
-		Expect(refusal("completed", m)).To(Equal(name + " expects a run or an ending.  Got:\n    <string>: completed"))
-		Expect(refusal(nil, m)).To(Equal(name + " expects a run or an ending.  Got:\n    <nil>: nil"))
-		Expect(refusal(timeline.ErrorItem{Message: "no quota"}, m)).To(HavePrefix(name + " expects a run or an ending.  Got:\n"))
+		Expect(refusal("completed", m)).To(Equal(name + " expects a run, a turn or an ending.  Got:\n    <string>: completed"))
+		Expect(refusal(nil, m)).To(Equal(name + " expects a run, a turn or an ending.  Got:\n    <nil>: nil"))
+		Expect(refusal(timeline.ErrorItem{Message: "no quota"}, m)).
+			To(Equal(name + " expects a run, a turn or an ending.  Got:\n    error \"no quota\""))
 		Expect(refusal(&timeline.Run{}, m)).To(Equal(name + ": the actual is a *timeline.Run, want the value that it points to"))
 		Expect(refusal(&timeline.Ending{}, m)).To(Equal(name + ": the actual is a *timeline.Ending, want the value that it points to"))
 	},

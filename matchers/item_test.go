@@ -21,9 +21,15 @@ var (
 	thought   = timeline.Reasoning{Text: "hm"}
 	failedFor = timeline.ErrorItem{Message: "no quota"}
 	wrote     = timeline.ToolCall{CallID: "c1", Name: "Write", Detail: timeline.Write{FilePath: "/w/a.ts"}, Status: timeline.Completed}
-	tested    = timeline.ToolCall{CallID: "c2", Name: "Bash", Detail: timeline.Shell{Command: "npm test"}, Status: timeline.Failed, Error: "exit code 1"}
-	card      = timeline.Plugin{ID: "s1", PluginID: "summary", Kind: "turn-summary", Version: 2, Data: []byte(`{"files": 2, "by": ["me"]}`)}
-	mixed     = timeline.Items{user, thought, wrote, tested, said, failedFor, timeline.Todo{}, card, timeline.Raw{}}
+	tested    = timeline.ToolCall{CallID: "c2", Name: "Bash", Detail: timeline.Shell{Command: "npm test"}, Status: timeline.Failed,
+		Error: "exit code 1"}
+	card   = timeline.Plugin{ID: "s1", PluginID: "summary", Kind: "turn-summary", Version: 2, Data: []byte(`{"files": 2, "by": ["me"]}`)}
+	edited = timeline.ToolCall{CallID: "c3", Name: "Edit", Detail: timeline.Edit{FilePath: "/w/src/a.ts"}, Status: timeline.Completed}
+	called = timeline.ToolCall{CallID: "c4", Name: "mcp__files__read_file", Status: timeline.Completed, Detail: timeline.Unknown{
+		Input: []byte(`{"path":"a.ts","limit":3}`), Output: []byte(`{"content":[{"type":"text","text":"hi"}]}`),
+	}}
+	todo  = timeline.Todo{Items: []timeline.TodoEntry{{Text: "fix it", Status: "in_progress"}}}
+	mixed = timeline.Items{user, thought, wrote, tested, edited, called, said, failedFor, todo, card, timeline.Raw{}}
 )
 
 var _ = Describe("A matcher for one item", func() {
@@ -39,6 +45,12 @@ var _ = Describe("A matcher for one item", func() {
 			Entry(nil, "BeToolCall", func(name any) Matcher { return BeToolCall(name) }, wrote, "name", "Write"),
 			Entry(nil, "BeShellCall", func(command any) Matcher { return BeShellCall(command) }, tested, "command", "npm test"),
 			Entry(nil, "BeToolCall", func(want any) Matcher { return BeToolCall("Bash", WithError(want)) }, tested, "error", "exit code 1"),
+			Entry(nil, "BeWriteCall", func(path any) Matcher { return BeWriteCall(path) }, wrote, "path", "/w/a.ts"),
+			Entry(nil, "BeEditCall", func(path any) Matcher { return BeEditCall(path) }, edited, "path", "/w/src/a.ts"),
+			Entry(nil, "BeMCPCall", func(server any) Matcher { return BeMCPCall(server, "read_file") }, called, "server", "files"),
+			Entry(nil, "BeMCPCall", func(tool any) Matcher { return BeMCPCall("files", tool) }, called, "tool", "read_file"),
+			Entry(nil, "BeToolCall", func(id any) Matcher { return BeToolCall("Write", WithCallID(id)) }, wrote, "call id", "c1"),
+			Entry(nil, "BeTodo", func(text any) Matcher { return BeTodo(text) }, todo, "text", "fix it"),
 			Entry(nil, "BePluginRow", func(kind any) Matcher { return BePluginRow(kind) }, card, "kind", "turn-summary"),
 			Entry(nil, "BePluginRow", func(id any) Matcher { return BePluginRow("turn-summary", WithPlugin(id)) }, card, "plugin", "summary"),
 		)
@@ -50,10 +62,23 @@ var _ = Describe("A matcher for one item", func() {
 			Expect(item).To(be(Equal(text)))
 			Expect(item).To(be(HavePrefix(text[:2])))
 			Expect(item).To(be(Or(BeEmpty(), Not(ContainSubstring("\n")))))
-			Expect(item).NotTo(be(text[1:]))
+			Expect(item).NotTo(be(text[2:]))
 			Expect(item).NotTo(be(text + " "))
 			Expect(item).NotTo(be(""))
 			Expect(item).NotTo(be(HaveSuffix("nothing like it")))
+		})
+	})
+
+	Describe("looks at the item of a row:", func() {
+		all(func(_ string, be func(any) Matcher, item timeline.Item, _, text string) {
+			row := timeline.Row{Seq: 1, Item: item}
+			Expect(row).To(be(text))
+			Expect(row).NotTo(be("nothing like it"))
+			Expect([]timeline.Row{{Item: timeline.Compaction{}}, row}).To(ContainElement(be(text)))
+			Expect(failure(timeline.Row{Seq: 4, TurnID: "T1", Item: timeline.Compaction{Status: "loading"}}, be(text))).
+				To(HavePrefix("it is compaction loading, want to be "))
+			Expect(failure(timeline.Row{Seq: 4, TurnID: "T1", Item: item}, be("x"))).
+				To(ContainSubstring("\n\nExpected\n    " + timeline.Line(item) + " (seq 4)  <- T1\nto be "))
 		})
 	})
 
@@ -71,20 +96,21 @@ var _ = Describe("A matcher for one item", func() {
 
 	Describe("fails with what the text is and what it should be:", func() {
 		all(func(_ string, be func(any) Matcher, item timeline.Item, what, text string) {
-			shown := "\n\nExpected\n    " + timeline.Line(item) + "\nto be "
-			Expect(failure(item, be("x"))).To(HavePrefix(fmt.Sprintf("%s is %q, want %q%s", what, text, "x", shown)))
+			shown := "\n\nExpected\n    " + timeline.Line(item)
+			Expect(failure(item, be("x"))).To(ContainSubstring(fmt.Sprintf("%s is %q, want %q%s", what, text, "x", shown)))
 			Expect(failure(item, be(ContainSubstring("x?")))).
-				To(HavePrefix(fmt.Sprintf("%s is %q, want ContainSubstring {Substr:%q}%s", what, text, "x?", shown)))
+				To(ContainSubstring(fmt.Sprintf("%s is %q, want ContainSubstring {Substr:%q}%s", what, text, "x?", shown)))
 		})
 	})
 
 	Describe("refuses what is no item:", func() {
 		all(func(name string, be func(any) Matcher, item timeline.Item, _, text string) {
-			expects := name + " expects one item; for a run or a timeline put it into HaveItems or ContainItems.  Got:\n    "
+			expects := name + " expects one item; for a run, a timeline or rows put it into HaveItems or ContainItems.  Got:\n    "
 			Expect(refusal("done", be(text))).To(Equal(expects + "<string>: done"))
 			Expect(refusal(nil, be(text))).To(Equal(expects + "<nil>: nil"))
-			Expect(refusal(timeline.Items{item}, be(text))).To(HavePrefix(expects + "<timeline.Items | len:1, cap:1>: "))
-			Expect(refusal(turn(timeline.Ending{}), be(text))).To(HavePrefix(expects + "<timeline.Run>: "))
+			Expect(refusal(timeline.Items{item}, be(text))).To(Equal(expects + "<timeline.Items>\n      0 " + timeline.Line(item)))
+			Expect(refusal(turn(timeline.Ending{}), be(text))).
+				To(Equal(expects + "<timeline.Run>\n    turn turn-1 of agent-1 (now idle) ended \n    (no items)"))
 		})
 	})
 
@@ -92,6 +118,8 @@ var _ = Describe("A matcher for one item", func() {
 		all(func(name string, be func(any) Matcher, _ timeline.Item, _, text string) {
 			Expect(refusal(&timeline.ToolCall{}, be(text))).To(Equal(name + ": the actual is a *timeline.ToolCall, want the value that it points to"))
 			Expect(refusal((*timeline.Todo)(nil), be(text))).To(Equal(name + ": the actual is a *timeline.Todo, want the value that it points to"))
+			Expect(refusal(&timeline.Row{}, be(text))).To(Equal(name + ": the actual is a *timeline.Row, want the value that it points to"))
+			Expect(refusal(timeline.Row{}, be(text))).To(Equal(name + ": the actual is nil"))
 		})
 	})
 
@@ -109,7 +137,7 @@ var _ = Describe("A matcher for one item", func() {
 
 	Describe("passes on the error of a matcher that is not for texts:", func() {
 		all(func(_ string, be func(any) Matcher, item timeline.Item, _, _ string) {
-			Expect(refusal(item, be(BeNumerically(">", 1)))).To(HavePrefix("Expected a number.  Got:"))
+			Expect(refusal(item, be(BeNumerically(">", 1)))).To(ContainSubstring("Expected a number.  Got:"))
 		})
 	})
 

@@ -32,6 +32,7 @@ var _ = Describe("HaveItems and ContainItems", func() {
 			turn(completed, thought).Timeline,
 			timeline.Items{user, thought},
 			[]timeline.Item{user, thought},
+			stored(user, thought),
 		} {
 			for _, have := range both {
 				Expect(actual).To(have(BeUserMessage("fix it"), BeReasoning("hm")))
@@ -58,9 +59,10 @@ var _ = Describe("HaveItems and ContainItems", func() {
 
 	It("refuse what is no timeline", func() {
 		for name, have := range both {
-			Expect(refusal(3, have(said))).To(Equal(name + " expects a run, a timeline or items.  Got:\n    <int>: 3"))
-			Expect(refusal(nil, have(said))).To(Equal(name + " expects a run, a timeline or items.  Got:\n    <nil>: nil"))
-			Expect(refusal(said, have(said))).To(HavePrefix(name + " expects a run, a timeline or items.  Got:\n    <timeline.AssistantMessage>: "))
+			Expect(refusal(3, have(said))).To(Equal(name + " expects a run, a turn, a timeline, items or rows.  Got:\n    <int>: 3"))
+			Expect(refusal(nil, have(said))).To(Equal(name + " expects a run, a turn, a timeline, items or rows.  Got:\n    <nil>: nil"))
+			Expect(refusal(said, have(said))).
+				To(Equal(name + " expects a run, a turn, a timeline, items or rows.  Got:\n    assistant_message \"done\""))
 			Expect(refusal(&timeline.Run{}, have())).To(Equal(name + ": the actual is a *timeline.Run, want the value that it points to"))
 			Expect(refusal(&timeline.Timeline{}, have())).To(Equal(name + ": the actual is a *timeline.Timeline, want the value that it points to"))
 			Expect(refusal(&timeline.Items{}, have())).To(Equal(name + ": the actual is a *timeline.Items, want the value that it points to"))
@@ -79,8 +81,10 @@ var _ = Describe("HaveItems and ContainItems", func() {
 		var none types.GomegaMatcher
 		for name, have := range both {
 			for _, actual := range []any{turn(completed), timeline.Items{}, mixed, 3} {
+				Expect(refusal(actual, have("done", said))).To(Equal(name + ": expected item 0 is of type string, want an item or a matcher"))
 				Expect(refusal(actual, have(said, "done"))).To(Equal(name + ": expected item 1 is of type string, want an item or a matcher"))
-				Expect(refusal(actual, have(timeline.Items{said}))).To(Equal(name + ": expected item 0 is of type timeline.Items, want an item or a matcher"))
+				Expect(refusal(actual, have(timeline.Items{said}))).
+					To(Equal(name + ": expected item 0 is of type timeline.Items, want an item or a matcher"))
 				Expect(refusal(actual, have(nil))).To(Equal(name + ": expected item 0 is nil, want an item or a matcher"))
 				Expect(refusal(actual, have(none))).To(Equal(name + ": expected item 0 is nil, want an item or a matcher"))
 				Expect(refusal(actual, have(&wrote))).To(Equal(name + ": expected item 0 is a *timeline.ToolCall, want the value that it points to"))
@@ -96,6 +100,39 @@ var _ = Describe("HaveItems and ContainItems", func() {
 			m := have(want...)
 			want[0] = thought
 			Expect(timeline.Items{said}).To(m)
+		}
+	})
+})
+
+var _ = Describe("Two items", func() {
+	It("are equal when all of it is", func() {
+		call := timeline.ToolCall{CallID: "c1", Name: "Bash", Detail: timeline.Shell{Command: "ls"}, Status: timeline.Failed, Error: "no", Metadata: []byte("{}")}
+		all := timeline.Items{call}
+		for _, change := range []func(*timeline.ToolCall){
+			func(c *timeline.ToolCall) { c.CallID = "c2" },
+			func(c *timeline.ToolCall) { c.Name = "Shell" },
+			func(c *timeline.ToolCall) { c.Detail = timeline.Shell{Command: "ls", ExitCode: timeline.Exited(0)} },
+			func(c *timeline.ToolCall) { c.Detail = timeline.Plan{} },
+			func(c *timeline.ToolCall) { c.Detail = timeline.Unknown{Input: []byte("1")} },
+			func(c *timeline.ToolCall) { c.Detail = timeline.Unknown{Input: []byte("2")} },
+			func(c *timeline.ToolCall) { c.Detail = timeline.Search{FilePaths: []string{"a"}} },
+			func(c *timeline.ToolCall) { c.Detail = nil },
+			func(c *timeline.ToolCall) { c.Status = timeline.Completed },
+			func(c *timeline.ToolCall) { c.Error = nil },
+			func(c *timeline.ToolCall) { c.Error = "yes" },
+			func(c *timeline.ToolCall) { c.Error = json.RawMessage(`"no"`) },
+			func(c *timeline.ToolCall) { c.Metadata = nil },
+			func(c *timeline.ToolCall) { c.Metadata = []byte(`{"a":1}`) },
+		} {
+			other := call
+			change(&other)
+			all = append(all, other)
+		}
+		all = append(append(all, mixed...), timeline.Reasoning{Text: "done"}, timeline.Compaction{}, timeline.Notification{}, timeline.Todo{}, timeline.Plugin{})
+		for i, a := range all {
+			for j, b := range all {
+				Expect(HaveItems(b).Matches(timeline.Items{a})).To(Equal(i == j), "%d, %s, and %d, %s", i, timeline.Line(a), j, timeline.Line(b))
+			}
 		}
 	})
 })
@@ -139,15 +176,20 @@ to have exactly these items:
 	},
 		Entry("that an item is of another type", `item 0: it is reasoning "hm", want to be a tool call "Write"`, BeToolCall("Write")),
 		Entry("that an item is of another type than the expected one", `item 0: it is reasoning "hm", want assistant_message "done"`, said),
-		Entry("that an item is missing", `item 3 is missing: want to be an assistant message "bye"`, thought, tested, said, BeAssistantMessage("bye")),
+		Entry("that an item is missing", `item 3 is missing: want to be an assistant message "bye"`, thought, tested, said,
+			BeAssistantMessage("bye")),
 		Entry("that there are too many", `item 1: it is tool_call Bash "npm test" failed: exit code 1, want no more items`, thought),
 	)
 
-	It("compares an item with an expected one of its type as JSON, for the eye", func() {
-		Expect(failure(timeline.Items{said}, HaveItems(timeline.AssistantMessage{Text: "done", MessageID: "m1"}))).To(HavePrefix(`item 0: it is
-    {"type":"assistant_message","text":"done"}
-want
-    {"type":"assistant_message","text":"done","messageId":"m1"}
+	It("compares an item with an expected one of its type field by field, the plain ones first", func() {
+		Expect(failure(timeline.Items{said}, HaveItems(timeline.AssistantMessage{Text: "done", MessageID: "m1"}))).
+			To(HavePrefix("item 0: messageId is missing, want \"m1\"\n\nExpected\n"))
+		ok := timeline.ToolCall{CallID: "c2", Name: "Bash", Detail: timeline.Shell{Command: "npm test", ExitCode: timeline.Exited(0)},
+			Status: timeline.Completed}
+		Expect(failure(timeline.Items{tested}, HaveItems(ok))).To(HavePrefix(`item 0: error is "exit code 1", want null
+    status is "failed", want "completed"
+    detail.exitCode is missing, want 0
+    detail.output is missing, want ""
 
 Expected
 `))

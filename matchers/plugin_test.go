@@ -12,7 +12,8 @@ import (
 var _ = Describe("A plugin row", func() {
 	It("matches by its kind, its plugin, its version and its data", func() {
 		Expect(card).To(BePluginRow("turn-summary"))
-		Expect(card).To(BePluginRow(HavePrefix("turn-"), WithPlugin("summary"), WithVersion(2), WithData(map[string]any{"by": []string{"me"}, "files": 2})))
+		Expect(card).To(BePluginRow(HavePrefix("turn-"), WithPlugin("summary"), WithVersion(2),
+			WithData(map[string]any{"by": []string{"me"}, "files": 2})))
 		Expect(card).NotTo(BePluginRow("turn-summary", WithVersion(1)))
 		Expect(card).NotTo(BePluginRow("turn-summary", WithPlugin("other")))
 	})
@@ -44,20 +45,24 @@ Expected
     plugin summary/s1 turn-summary v2 {"files": 2, "by": ["me"]}
 to be a plugin row "turn-summary" with version 1`))
 		Expect(failure(card, BePluginRow("turn-summary", WithData(map[string]int{"files": 3})))).To(HavePrefix(
-			"data is {\"files\": 2, \"by\": [\"me\"]}, want {\"files\":3}\n\n"))
+			"data.files is 2, want 3\n    data.by is [\"me\"], want none\n\n"))
 		Expect(failure(card, BePluginRow("turn-summary", WithData(HaveKey("lines"))))).To(HavePrefix(
 			"data is {\"files\": 2, \"by\": [\"me\"]}, want HaveKey {Key:\"lines\"}:\n    Expected\n"))
 		broken := card
 		broken.Data = []byte("{")
-		Expect(failure(broken, BePluginRow("turn-summary", WithData(1)))).To(HavePrefix("data is {, which is not JSON (unexpected end of JSON input)\n\n"))
+		Expect(failure(broken, BePluginRow("turn-summary", WithData(1)))).To(HavePrefix("data is {, which is not JSON (unexpected EOF)\n\n"))
 	})
 
 	It("is an error for any item, with a wrong option", func() {
 		for _, item := range mixed {
 			Expect(refusal(item, BePluginRow("x", WithPlugin(1)))).To(Equal("WithPlugin: plugin is of type int, want a string or a matcher"))
 			Expect(refusal(item, BePluginRow("x", WithData(func() {})))).To(Equal("WithData: func() has no JSON form: json: unsupported type: func()"))
-			Expect(refusal(item, BePluginRow("x", WithData(BePluginRow(1))))).To(Equal("WithData: BePluginRow: kind is of type int, want a string or a matcher"))
+			Expect(refusal(item, BePluginRow("x", WithData(BePluginRow(1))))).
+				To(Equal("WithData: BePluginRow: kind is of type int, want a string or a matcher"))
 		}
-		Expect(refusal(card, BePluginRow("turn-summary", WithData(BeNumerically(">", 1))))).To(HavePrefix("Expected a number.  Got:\n    <map[string]interface {} | len:2>"))
+		empty := card
+		empty.Data = []byte("{}")
+		Expect(refusal(empty, BePluginRow("turn-summary", WithData(BeNumerically(">", 1))))).
+			To(HavePrefix("Expected a number.  Got:\n    <map[string]interface {} | len:0>"))
 	})
 })
