@@ -106,6 +106,11 @@ var house = []row{
 		reason: "Specs and nothing else. What they share has a package of its own.",
 	},
 	{
+		pkg:    "e2e/stopwatch",
+		not:    theWorld,
+		reason: "It takes the time for benchmarks, and does nothing else.",
+	},
+	{
 		pkg:    "e2e/leak",
 		others: []string{"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega"},
 		reason: "A check for specs, so it may be written with Ginkgo. That is also why only specs may import it.",

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/understudy-go/understudy/e2e/stopwatch"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
@@ -73,16 +74,16 @@ func BenchmarkHaveItems(b *testing.B) {
 				}
 			}
 			const batch = 10
-			var us, them stopwatch
+			var us, them stopwatch.Stopwatch
 			for range 100 {
-				them.time(batch, theirs)
-				us.time(batch, ours)
+				them.Time(batch, theirs)
+				us.Time(batch, ours)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				ours()
 			}
-			b.ReportMetric(us.median()/them.median(), "×DeepEqual")
+			b.ReportMetric(us.Median()/them.Median(), "×DeepEqual")
 		})
 	}
 }

@@ -28,7 +28,7 @@ func events(name, description, none string, want []any, test func(list[event.Eve
 		if err != nil {
 			return verdict{}, err
 		}
-		return test(list[event.Event]{"event", "among the events", got, eventLine}, want)
+		return test(list[event.Event]{"event", "among the events", got, event.Line}, want)
 	})
 }
 
@@ -63,7 +63,7 @@ func expectedEvent(what string, w any) (e expected[event.Event], err error) {
 		if isPointer(w) {
 			return e, pointer(what, w)
 		}
-		says := w.Type() + payloadText(w)
+		says := event.Line(event.Event{Payload: w})
 		e.value = eventType(says)
 		e.test = func(got event.Event) (differs, error) { return comparePayload(got, w, says), nil }
 		e.near = func(got event.Event) bool { return got.Payload.Type() == w.Type() }
@@ -73,7 +73,7 @@ func expectedEvent(what string, w any) (e expected[event.Event], err error) {
 		e.test = func(got event.Event) (differs, error) { return compareEvent(got, w, says), nil }
 		e.near = func(got event.Event) bool { return w.Payload != nil && got.Payload.Type() == w.Payload.Type() }
 	default:
-		return expectedByMatcher(what, `a type such as "turn.started", a payload, an event or a matcher`, w, eventLine)
+		return expectedByMatcher(what, `a type such as "turn.started", a payload, an event or a matcher`, w, event.Line)
 	}
 	return e, nil
 }
@@ -84,7 +84,7 @@ type eventType string
 func (t eventType) String() string { return string(t) }
 
 func otherEvent(got event.Event, want string) differs {
-	return func() string { return "it is " + eventLine(got) + ", want " + want }
+	return func() string { return "it is " + event.Line(got) + ", want " + want }
 }
 
 func comparePayload(got event.Event, want event.Payload, says string) differs {
@@ -139,7 +139,7 @@ func fieldsOf(e event.Event) []field {
 func eventWanted(e event.Event) string {
 	out := "any event"
 	if e.Payload != nil {
-		out = e.Payload.Type() + payloadText(e.Payload)
+		out = event.Line(event.Event{Payload: e.Payload})
 	}
 	for _, f := range fieldsOf(e) {
 		if f.value != "" {

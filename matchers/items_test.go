@@ -230,7 +230,7 @@ to have exactly these items:
 	It("fails with the place of an item that a matcher has an error for", func() {
 		Expect(refusal(timeline.Items{wrote, thought}, HaveItems(wrote, HaveField("Status", timeline.Completed)))).
 			To(Equal(`item 1, reasoning "hm": HaveField could not find field named 'Status' in struct:
-    <timeline.Reasoning>: {Text: "hm"}`))
+    <timeline.Reasoning>: reasoning "hm"`))
 	})
 
 	It("says in a sentence what a turn must not have", func() {
@@ -282,7 +282,7 @@ to contain these items in this order:
 		Expect(refusal(timeline.Items{wrote, thought}, ContainItems(HaveField("Name", "Bash")))).
 			To(Equal(`expected item 0 is not in the timeline: want HaveField {Field:"Name", Expected:"Bash"}: ` +
 				`item 1, reasoning "hm": HaveField could not find field named 'Name' in struct:
-    <timeline.Reasoning>: {Text: "hm"}`))
+    <timeline.Reasoning>: reasoning "hm"`))
 	})
 
 	It("says in a sentence what a timeline must not contain", func() {

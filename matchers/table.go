@@ -164,7 +164,7 @@ func tableOf(actual any) (t table, ok bool) {
 			if i == 0 || a[i-1].TurnID != a[i].TurnID {
 				turn = a[i].TurnID
 			}
-			return marked(eventLine(a[i]), turn)
+			return marked(event.Line(a[i]), turn)
 		}}, true
 	case timeline.Items:
 		items = a
@@ -207,28 +207,7 @@ func rowLine(rows []timeline.Row, i int) string {
 	return marked(line, r.TurnID)
 }
 
-// eventLine is an event without what tells when and where it came.
-func eventLine(e event.Event) string {
-	if e.Payload == nil {
-		return "(no payload)"
-	}
-	line := e.Payload.Type()
-	for _, id := range []string{e.ItemID, e.RequestID} {
-		if id != "" {
-			line += " " + id
-		}
-	}
-	return line + payloadText(e.Payload)
-}
-
-// payloadText is what a payload says, or "" if it says nothing.
-func payloadText(p event.Payload) string {
-	if text := payloadJSON(p); string(text) != "{}" {
-		return " " + cut(string(text), 120)
-	}
-	return ""
-}
-
+// payloadJSON is what a payload says.
 func payloadJSON(p event.Payload) json.RawMessage {
 	var text json.RawMessage
 	if raw, ok := p.(event.Raw); ok {
@@ -276,7 +255,7 @@ func oneLine(actual any) (string, bool) {
 	case timeline.Row:
 		return rowLine([]timeline.Row{a}, 0), true
 	case event.Event:
-		return eventLine(a), true
+		return event.Line(a), true
 	case timeline.Todo:
 		return todoLine(a), true
 	case timeline.Item:

@@ -177,7 +177,7 @@ type eventCheck struct {
 }
 
 func checkEvents(events []event.Event) []finding {
-	c := eventCheck{exited: -1, check: check{about: func(i int) string { return fmt.Sprintf("event %d, %s", i, eventLine(events[i])) }}}
+	c := eventCheck{exited: -1, check: check{about: func(i int) string { return fmt.Sprintf("event %d, %s", i, event.Line(events[i])) }}}
 	for i, e := range events {
 		if e.ThreadID != events[0].ThreadID {
 			c.wrong(i, "it is of thread %q, and event 0 is of thread %q", e.ThreadID, events[0].ThreadID)

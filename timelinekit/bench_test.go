@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/understudy-go/understudy/e2e/stopwatch"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	"github.com/understudy-go/understudy/timelinekit"
@@ -80,16 +81,16 @@ func BenchmarkTurn(b *testing.B) {
 		}
 	}
 	const batch = 50
-	var ours, theirs stopwatch
+	var ours, theirs stopwatch.Stopwatch
 	for range 100 {
-		theirs.time(batch, floor)
-		ours.time(batch, func() { host.SendPrompt(ctx, run.AgentID, tenItems) })
+		theirs.Time(batch, floor)
+		ours.Time(batch, func() { host.SendPrompt(ctx, run.AgentID, tenItems) })
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		host.SendPrompt(ctx, run.AgentID, tenItems)
 	}
-	b.ReportMetric(ours.median()/theirs.median(), "×json")
+	b.ReportMetric(ours.Median()/theirs.Median(), "×json")
 }
 
 // BenchmarkTurnsOfOneAgent shows that a turn costs the same after many others.
@@ -195,19 +196,19 @@ func BenchmarkHooks(b *testing.B) {
 		}
 	}
 	const batch = 10
-	var onLong, onShort stopwatch
+	var onLong, onShort stopwatch.Stopwatch
 	for range 50 {
 		short, err := host.CreateAgent(ctx)
 		if err != nil {
 			b.Fatal(err)
 		}
-		onShort.time(batch, turn(short))
-		onLong.time(batch, turn(long))
+		onShort.Time(batch, turn(short))
+		onLong.Time(batch, turn(long))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		turn(long)()
 	}
-	b.ReportMetric(onLong.median()/onShort.median(), "×short")
+	b.ReportMetric(onLong.Median()/onShort.Median(), "×short")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/plugins, "ns/hook")
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/internal/jsonerr"
@@ -29,6 +30,34 @@ type Event struct {
 	Time      time.Time // UTC, without a monotonic part
 	Payload   Payload
 }
+
+// Line describes an event on one line, for tables and failure messages, without what tells when and where it came.
+func Line(e Event) string {
+	if e.Payload == nil {
+		return "(no payload)"
+	}
+	line := e.Payload.Type()
+	for _, id := range []string{e.ItemID, e.RequestID} {
+		if id != "" {
+			line += " " + id
+		}
+	}
+	says, _ := timeline.JSON(e.Payload)
+	if raw, ok := e.Payload.(Raw); ok {
+		says = raw.JSON
+	}
+	switch text := string(says); {
+	case text == "" || text == "{}":
+		return line
+	case len(text) > 120:
+		return line + " " + strings.ToValidUTF8(text[:120], "") + "…"
+	default:
+		return line + " " + text
+	}
+}
+
+// GomegaString is how a failure message shows the event.
+func (e Event) GomegaString() string { return Line(e) }
 
 // Payload is what an event says. Its types are the structs of this package; [Raw] is a type that this version does not know.
 type Payload interface {

@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -181,3 +182,18 @@ var _ = Describe("Decoding an event of foreign origin", func() {
 		Expect(e).To(Equal(live("", event.TurnStarted{})))
 	})
 })
+
+var _ = DescribeTable("An event on one line says what it is and says, but not when and where it came:", func(e event.Event, want string) {
+	Expect(event.Line(e)).To(Equal(want))
+	Expect(e.GomegaString()).To(Equal(want))
+},
+	Entry("nothing but its type", event.Event{Seq: 3, ThreadID: "a", TurnID: "T1", Payload: event.TurnStarted{}}, "turn.started"),
+	Entry("about an item", event.Event{ItemID: "a-1", Payload: event.Delta{Stream: event.AssistantText, Text: "x"}},
+		`content.delta a-1 {"streamKind":"assistant_text","delta":"x"}`),
+	Entry("about a request of an item", event.Event{ItemID: "t-1", RequestID: "r-1", Payload: event.RequestOpened{RequestType: "x", Detail: "rm"}},
+		`request.opened t-1 r-1 {"requestType":"x","detail":"rm"}`),
+	Entry("of a type that this version does not know", event.Event{Payload: event.Raw{Name: "x.y", JSON: []byte(`{"z":1}`)}}, `x.y {"z":1}`),
+	Entry("a long one", event.Event{Payload: event.Delta{Stream: event.AssistantText, Text: strings.Repeat("é", 100)}},
+		`content.delta {"streamKind":"assistant_text","delta":"`+strings.Repeat("é", 40)+"…"),
+	Entry("nothing at all", event.Event{}, "(no payload)"),
+)

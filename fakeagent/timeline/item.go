@@ -117,3 +117,16 @@ func (Compaction) item()       {}
 func (Notification) item()     {}
 func (Plugin) item()           {}
 func (Raw) item()              {}
+
+// How a failure message of Gomega shows an item: on one line, see [Line].
+
+func (i UserMessage) GomegaString() string      { return Line(i) }
+func (i AssistantMessage) GomegaString() string { return Line(i) }
+func (i Reasoning) GomegaString() string        { return Line(i) }
+func (i ToolCall) GomegaString() string         { return Line(i) }
+func (i Todo) GomegaString() string             { return Line(i) }
+func (i ErrorItem) GomegaString() string        { return Line(i) }
+func (i Compaction) GomegaString() string       { return Line(i) }
+func (i Notification) GomegaString() string     { return Line(i) }
+func (i Plugin) GomegaString() string           { return Line(i) }
+func (i Raw) GomegaString() string              { return Line(i) }

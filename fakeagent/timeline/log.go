@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,15 @@ type Row struct {
 	TurnID string    `json:"turnId,omitempty"`
 	ItemID string    `json:"itemId,omitempty"` // keeps two messages in a row apart
 	Item   Item      `json:"item"`
+}
+
+// GomegaString is how a failure message shows the row.
+func (r Row) GomegaString() string {
+	line := "row " + strconv.Itoa(r.Seq) + ", " + Line(r.Item)
+	if r.TurnID == "" {
+		return line
+	}
+	return line + "  <- " + r.TurnID
 }
 
 // UnmarshalJSON reads what encoding/json writes of a Row.

@@ -3,11 +3,13 @@ package timeline_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
 
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
@@ -172,4 +174,22 @@ var _ = Describe("A turn that has ended", func() {
 		Entry("canceled", timeline.Ending{Kind: timeline.Canceled, Message: "interrupted"}, "canceled: interrupted"),
 		Entry("failed; the code is not printed", timeline.Ending{Kind: timeline.Failed, Message: "no quota", Code: -32000}, "failed: no quota"),
 	)
+})
+
+var _ = Describe("A failure message of Gomega's", func() {
+	It("shows an item of any type on one line, also in lists of somebody's own", func() {
+		for _, it := range []timeline.Item{
+			timeline.UserMessage{Text: "x"}, timeline.AssistantMessage{Text: "x"}, timeline.Reasoning{Text: "x"}, timeline.ToolCall{Name: "x"}, timeline.Todo{},
+			timeline.ErrorItem{Message: "x"}, timeline.Compaction{}, timeline.Notification{}, timeline.Plugin{Data: []byte(`{"n":1}`)}, timeline.Raw{JSON: []byte(`{"type":"x"}`)},
+		} {
+			Expect(format.Object(it, 0)).To(HaveSuffix("timeline." + reflect.TypeOf(it).Name() + ">: " + timeline.Line(it)))
+		}
+		Expect(format.Object([]timeline.Plugin{{PluginID: "p", ID: "i", Kind: "k", Version: 1, Data: []byte(`{"n":1}`)}}, 0)).To(ContainSubstring(`plugin p/i k v1 {"n":1}`))
+	})
+	It("shows a row with its number and its turn, if it has one", func() {
+		row := timeline.Row{Seq: 3, TurnID: "turn-1", Item: timeline.Reasoning{Text: "hm -"}}
+		Expect(row.GomegaString()).To(Equal(`row 3, reasoning "hm -"  <- turn-1`))
+		row.TurnID = ""
+		Expect(row.GomegaString()).To(Equal(`row 3, reasoning "hm -"`))
+	})
 })

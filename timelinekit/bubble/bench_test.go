@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 
+	"github.com/understudy-go/understudy/e2e/stopwatch"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/timelinekit"
 	"github.com/understudy-go/understudy/timelinekit/bubble"
@@ -44,17 +45,17 @@ func BenchmarkTest(b *testing.B) {
 			})
 		}
 		const batch = 20
-		var whole, part1, part2 stopwatch
+		var whole, part1, part2 stopwatch.Stopwatch
 		for range 100 {
-			part1.time(batch, turn)
-			part2.time(batch, sleeps)
-			whole.time(batch, ours)
+			part1.Time(batch, turn)
+			part2.Time(batch, sleeps)
+			whole.Time(batch, ours)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
 			ours()
 		}
-		b.ReportMetric(whole.median()/(part1.median()+part2.median()), "×parts")
+		b.ReportMetric(whole.Median()/(part1.Median()+part2.Median()), "×parts")
 	})
 }
 
@@ -63,16 +64,16 @@ func BenchmarkEmpty(b *testing.B) {
 	withT(b, func(t *testing.T) {
 		nothing := func(*testing.T) {}
 		const batch = 50
-		var ours, theirs stopwatch
+		var ours, theirs stopwatch.Stopwatch
 		for range 100 {
-			theirs.time(batch, func() { synctest.Test(t, nothing) })
-			ours.time(batch, func() { bubble.Test(t, nothing) })
+			theirs.Time(batch, func() { synctest.Test(t, nothing) })
+			ours.Time(batch, func() { bubble.Test(t, nothing) })
 		}
 		b.ReportAllocs()
 		for b.Loop() {
 			bubble.Test(t, nothing)
 		}
-		b.ReportMetric(ours.median()/theirs.median(), "×synctest")
+		b.ReportMetric(ours.Median()/theirs.Median(), "×synctest")
 	})
 }
 
