@@ -106,6 +106,11 @@ var house = []row{
 		reason: "Specs and nothing else. What they share has a package of its own.",
 	},
 	{
+		pkg:    "e2e/recorder",
+		not:    theWorld,
+		reason: "A test that specs look into. It needs nothing, so that every suite may use it.",
+	},
+	{
 		pkg:    "e2e/stopwatch",
 		not:    theWorld,
 		reason: "It takes the time for benchmarks, and does nothing else.",

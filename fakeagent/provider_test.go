@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/format"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -314,7 +314,7 @@ var _ = Describe("The scripted agent as a provider", func() {
 
 	Describe("for a test", func() {
 		It("closes itself at the test's end and reports the violations, all in one message", func() {
-			t := &fakeT{}
+			t := &recorder.T{}
 			in := fakeagent.NewT(t, fakeagent.Scripted())
 			want := "fakeagent: at the end of the test:"
 			for _, id := range []string{"b", "c", "d"} {
@@ -326,11 +326,11 @@ var _ = Describe("The scripted agent as a provider", func() {
 				Expect(err).NotTo(HaveOccurred())
 				Expect(in.Gate(id, "g").AwaitHeld(ctx)).To(Succeed())
 			}
-			t.end()
-			Expect(t.errors).To(Equal([]string{want}))
+			t.End()
+			Expect(t.Errors()).To(Equal([]string{want}))
 		})
 		It("does not wait for ever for a subscriber that never returns, and says where the agent is", bubble.InBubble, func(ctx SpecContext) {
-			t := &fakeT{}
+			t := &recorder.T{}
 			in := fakeagent.NewT(t, fakeagent.Scripted())
 			stuck := make(chan struct{})
 			in.Subscribe(func(e event.Event) {
@@ -342,19 +342,19 @@ var _ = Describe("The scripted agent as a provider", func() {
 			_, err := in.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "b", Text: "x"})
 			Expect(err).NotTo(HaveOccurred())
 			began := time.Now()
-			t.end()
+			t.End()
 			Expect(time.Since(began)).To(Equal(10 * time.Second))
-			Expect(t.errors).To(HaveExactElements(ContainSubstring("it has not ended within 10s; does a subscriber not return? The turn waits for it\nthread b is in")))
+			Expect(t.Errors()).To(HaveExactElements(ContainSubstring("it has not ended within 10s; does a subscriber not return? The turn waits for it\nthread b is in")))
 			close(stuck)
 		})
 		It("says nothing where nothing is wrong", func() {
-			t := &fakeT{}
+			t := &recorder.T{}
 			fakeagent.NewT(t, fakeagent.Scripted())
-			t.end()
-			Expect(t.errors).To(BeEmpty())
+			t.End()
+			Expect(t.Errors()).To(BeEmpty())
 		})
 		It("fails the test at once when its configuration is wrong", func() {
-			t := &fakeT{}
+			t := &recorder.T{}
 			Expect(func() { fakeagent.NewT(t, fakeagent.Config{Script: "nope"}) }).To(PanicWith("fakeagent: unknown script \"nope\"; use plain or steps"))
 		})
 	})
@@ -425,21 +425,3 @@ thread a is in step 1 {"hold":"g"}
 		Expect(record()).To(Equal(record()))
 	})
 })
-
-// fakeT is a test that others can look into. Fatalf panics, so that the caller stops as with a real one.
-type fakeT struct {
-	errors   []string
-	cleanups []func()
-}
-
-func (t *fakeT) Helper() {}
-func (t *fakeT) Errorf(format string, args ...any) {
-	t.errors = append(t.errors, fmt.Sprintf(format, args...))
-}
-func (t *fakeT) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
-func (t *fakeT) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
-func (t *fakeT) end() {
-	for _, f := range slices.Backward(t.cleanups) {
-		f()
-	}
-}

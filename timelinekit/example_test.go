@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -16,10 +17,10 @@ import (
 )
 
 // t stands for the *testing.T that a test has.
-var t = &recorder{}
+var t = &recorder.T{}
 
 func Example() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	host := timelinekit.NewHost(t)
@@ -38,7 +39,7 @@ func Example() {
 }
 
 func ExampleHost_SendFakeAgentTurn() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	host := timelinekit.NewHost(t)
@@ -51,7 +52,7 @@ func ExampleHost_SendFakeAgentTurn() {
 
 // A turn stops where the test wants it, and is interrupted there.
 func ExampleTurn_Interrupt() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	host := timelinekit.NewHost(t)
@@ -71,7 +72,7 @@ func ExampleTurn_Interrupt() {
 }
 
 func ExampleHost_Respond() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	host := timelinekit.NewHost(t)
@@ -97,7 +98,7 @@ func ExampleHost_Respond() {
 
 // A host in a test may have any provider; this one plays without waiting.
 func ExampleWithProvider() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	cfg := fakeagent.Scripted()
@@ -110,7 +111,7 @@ func ExampleWithProvider() {
 
 // A turn-summary card counts the files that a turn wrote.
 func ExampleHost_Use() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	host := timelinekit.NewHost(t)
@@ -150,7 +151,7 @@ func ExampleBefore() {
 	})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	defer web.Close()
-	defer t.end()
+	defer t.End()
 
 	inject := timelinekit.Before(func(_ context.Context, r timelinekit.AgentCreate) (*timelinekit.AgentCreate, error) {
 		r.MCPServers = append(r.MCPServers, fakeagent.MCPServer{Name: "cards", URL: web.URL})
@@ -168,7 +169,7 @@ func ExampleBefore() {
 
 // A recorder keeps every call of a hook.
 func ExampleRecorder() {
-	defer t.end()
+	defer t.End()
 	ctx := context.Background()
 
 	log := &timelinekit.Recorder{}

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/format"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -34,13 +35,13 @@ var (
 
 func eventHooks() {
 	var (
-		t    *recorder
+		t    *recorder.T
 		host *timelinekit.Host
 	)
 	BeforeEach(func() {
-		t = &recorder{}
+		t = &recorder.T{}
 		host = timelinekit.NewHost(t)
-		DeferCleanup(func() { Expect(t.end()).To(BeEmpty(), "no spec leaves a violation that it has not looked at") })
+		DeferCleanup(func() { Expect(t.End()).To(BeEmpty(), "no spec leaves a violation that it has not looked at") })
 	})
 	use := func(id string, hooks ...timelinekit.Hook) (remove func()) {
 		GinkgoHelper()
@@ -334,7 +335,7 @@ agent.turn_ended of T1, completed`))
 
 var _ = Describe("An event hook that takes more than 30 seconds", bubble.InBubble, func() {
 	It("loses its context, and is named", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t, timelinekit.WithPlugins(timelinekit.NewPlugin("bad",
 			timelinekit.On(func(ctx context.Context, _ timelinekit.TurnEnded) error { <-ctx.Done(); return context.Cause(ctx) }))))
 		host.RunPrompt(ctx, "x")
@@ -343,7 +344,7 @@ var _ = Describe("An event hook that takes more than 30 seconds", bubble.InBubbl
 		began := time.Now()
 		Expect(host.HooksSettled(longer)).To(Succeed())
 		Expect(time.Since(began)).To(Equal(30 * time.Second))
-		Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
+		Expect(t.End()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
 			"  plugin bad: agent.turn_ended of agent-1-turn-1 has not returned within 30s; its context was canceled"}))
 	})
 	It("does not have the plugin's next hook called beside it, where it does not look at its context", func(ctx SpecContext) {
@@ -421,14 +422,14 @@ var _ = Describe("Registering a plugin", func() {
 		Expect(err).To(MatchError("timelinekit: there is a plugin mine already; remove it first, or give this one another id"))
 	})
 	It("is refused once the test is over, and may be done when the host is made", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		log := &timelinekit.Recorder{}
 		host := timelinekit.NewHost(t, timelinekit.WithPlugins(log, timelinekit.NewPlugin("other")))
 		host.RunPrompt(ctx, "x")
 		Expect(host.HooksSettled(ctx)).To(Succeed())
 		Expect(timelinekit.Recorded[timelinekit.TurnEnded](log)).To(HaveLen(1))
 		Expect(func() { timelinekit.NewHost(t, timelinekit.WithPlugins(log, log)) }).To(PanicWith("timelinekit: there is a plugin recorder already; remove it first, or give this one another id"))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		_, err := host.Use(timelinekit.NewPlugin("late"))
 		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 	})
@@ -708,7 +709,7 @@ var _ = Describe("HooksSettled", func() {
 		Expect(time.Since(began)).To(Equal(4 * time.Second))
 	})
 	It("gives up with its context, or after 30 seconds, and names the hooks that run and those that wait for them", bubble.InBubble, func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
 		release := make(chan struct{})
 		_, err := host.Use(timelinekit.NewPlugin("p", timelinekit.On(func(context.Context, timelinekit.TurnEnded) error { <-release; return nil })))
@@ -726,7 +727,7 @@ var _ = Describe("HooksSettled", func() {
 		close(release)
 		Expect(host.HooksSettled(ctx)).To(Succeed())
 		Expect(host.Violations()).To(HaveLen(1), "the hook took longer than it may")
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("called by a hook is an error at once, since that would wait for itself", func(ctx SpecContext) {
 		host := timelinekit.NewHost(GinkgoT())
@@ -740,7 +741,7 @@ var _ = Describe("HooksSettled", func() {
 
 var _ = Describe("Hooks at the end of a test", func() {
 	It("that were fired are waited for, and may still use the host", bubble.InBubble, func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
 		var rows int
 		_, err := host.Use(timelinekit.NewPlugin("p", timelinekit.On(func(ctx context.Context, e timelinekit.TurnEnded) error {
@@ -754,11 +755,11 @@ var _ = Describe("Hooks at the end of a test", func() {
 		Expect(err).NotTo(HaveOccurred())
 		id := host.RunPrompt(ctx, "x").AgentID
 		host.SendPrompt(ctx, id, "y")
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(rows).To(Equal(2), "the hook of each turn, and no hook of the turn that it sent itself: that would never end")
 	})
 	It("that do not return within 10 seconds are named, and their context ends", bubble.InBubble, func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
 		ended := make(chan error, 2)
 		_, err := host.Use(timelinekit.NewPlugin("p", timelinekit.On(func(ctx context.Context, _ timelinekit.TurnEnded) error {
@@ -770,7 +771,7 @@ var _ = Describe("Hooks at the end of a test", func() {
 		id := host.RunPrompt(ctx, "x").AgentID
 		host.SendPrompt(ctx, id, "y")
 		began := time.Now()
-		Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n  hooks have not returned (within 10s of the test's end):\n" +
+		Expect(t.End()).To(Equal([]string{"timelinekit: at the end of the test:\n  hooks have not returned (within 10s of the test's end):\n" +
 			"  plugin p: agent.turn_ended of agent-1-turn-1 still runs\n  plugin p: agent.turn_ended of agent-1-turn-2 was not called yet"}))
 		Expect(time.Since(began)).To(Equal(10 * time.Second))
 		Expect(<-ended).To(MatchError(context.Canceled))
@@ -778,7 +779,7 @@ var _ = Describe("Hooks at the end of a test", func() {
 		Expect(ended).To(BeEmpty(), "the one that waited is not called any more")
 	})
 	It("that were asked before something is done are waited for as well", bubble.InBubble, func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t, timelinekit.WithPlugins(timelinekit.NewPlugin("p", timelinekit.Before(
 			func(context.Context, timelinekit.AgentCreate) (*timelinekit.AgentCreate, error) {
 				time.Sleep(4 * time.Second)
@@ -791,17 +792,17 @@ var _ = Describe("Hooks at the end of a test", func() {
 			created <- err
 		}()
 		synctest.Wait()
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(time.Since(began)).To(Equal(4 * time.Second))
 		<-created
 	})
 	It("are not fired for the turns that it interrupts", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		log := &timelinekit.Recorder{}
 		host := timelinekit.NewHost(t, timelinekit.WithPlugins(log))
 		turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour)))
 		Expect(host.WaitFor(ctx, turn.AgentID, ContainItems(BeUserMessage(Not(BeEmpty()))))).To(Succeed())
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(turn.Wait(ctx)).To(EndCanceled())
 		Expect(timelinekit.Recorded[timelinekit.TurnStarted](log)).To(HaveLen(1))
 		Expect(timelinekit.Recorded[timelinekit.TurnEnded](log)).To(BeEmpty())

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -63,11 +64,11 @@ var _ = Describe("Providers of a host", func() {
 		Expect(strip(own.RunFakeAgentTurn(ctx, s))).To(Equal(strip(given.RunFakeAgentTurn(ctx, s))))
 	})
 	It("have no gates unless they are the kit's", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := puppetHost(t, &puppet{})
 		turn := host.StartPrompt(ctx, "x")
 		Expect(func() { turn.Gate("g") }).To(PanicWith("timelinekit: provider puppet has no gates; only a fakeagent.Instance has"))
-		t.end()
+		t.End()
 	})
 	It("cannot be listed where one does not say what it offers", func(ctx SpecContext) {
 		host := timelinekit.NewHost(GinkgoT())
@@ -101,10 +102,10 @@ func (e eager) Subscribe(fn func(event.Event)) func() {
 var _ = Describe("A provider that breaks its contract", func() {
 	var (
 		p    *puppet
-		t    *recorder
+		t    *recorder.T
 		host *timelinekit.Host
 	)
-	BeforeEach(func() { p, t = &puppet{}, &recorder{} })
+	BeforeEach(func() { p, t = &puppet{}, &recorder.T{} })
 	// ready makes the host, after the spec has set the puppet's strings.
 	ready := func() { host = puppetHost(t, p) }
 
@@ -142,7 +143,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 			`agent agent-1: turn.completed of turn "T1" was dropped: no turn runs`,
 			`agent agent-1: content.delta of turn "T1" was dropped: no turn runs`,
 		}))
-		Expect(t.end()).To(BeEmpty(), "what the test has looked at no longer fails it")
+		Expect(t.End()).To(BeEmpty(), "what the test has looked at no longer fails it")
 	})
 	It("fails the test at its end, with everything in one message", func(ctx SpecContext) {
 		ready()
@@ -150,7 +151,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		p.emit(turn.AgentID, "T9", completed)
 		p.emit(turn.AgentID, "", completed)
 		p.emit(turn.AgentID, "T1", completed)
-		Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
+		Expect(t.End()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
 			"  agent agent-1: turn.completed of turn \"T9\" was dropped: turn T1 runs\n" +
 			"  agent agent-1: turn.completed of turn \"\" was dropped: turn T1 runs"}))
 	})
@@ -164,7 +165,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		other.emit(turn.AgentID, "T1", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "not mine"})
 		p.emit(turn.AgentID, "T1", completed)
 		Expect(turn.Wait(ctx)).To(And(EndCompleted(), HaveItems()))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("does not get an event of the stopped turn into the next one", func(ctx SpecContext) {
 		ready()
@@ -178,7 +179,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		p.emit(turn.AgentID, "T2", completed)
 		Expect(next.Wait(ctx)).To(And(EndCompleted(), HaveItems()))
 		Expect(host.Violations()).To(HaveLen(2))
-		t.end()
+		t.End()
 	})
 	It("has what names no turn counted to the turn which runs", func(ctx SpecContext) {
 		ready()
@@ -186,7 +187,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		p.emit(turn.AgentID, "", say("whose?"))
 		p.emit(turn.AgentID, "T1", completed)
 		Expect(turn.Wait(ctx)).To(And(EndCompleted(), HaveItems(BeAssistantMessage("whose?"))))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("may start and end a turn before SendTurn has returned", func(ctx SpecContext) {
 		p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
@@ -197,7 +198,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		}
 		ready()
 		Expect(host.RunPrompt(ctx, "x")).To(And(EndCompleted(), HaveField("TurnID", "T1"), HaveItems(BeAssistantMessage("quick"))))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("is found out when the id that SendTurn returned is not the one of turn.started", func(ctx SpecContext) {
 		p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
@@ -208,7 +209,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		turn := host.StartPrompt(ctx, "x")
 		p.emit(turn.AgentID, "other", completed)
 		Expect(turn.Wait(ctx)).To(EndCompleted())
-		Expect(t.end()).To(HaveExactElements(ContainSubstring("agent agent-1: SendTurn returned T1, but turn.started said other")))
+		Expect(t.End()).To(HaveExactElements(ContainSubstring("agent agent-1: SendTurn returned T1, but turn.started said other")))
 	})
 	It("is found out when turn.started comes with another id than the one that SendTurn returned, or with none", func(ctx SpecContext) {
 		p.onSend = func(*puppet, fakeagent.TurnInput, string) error { return nil }
@@ -222,7 +223,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(host.Violations()).To(Equal([]string{
 			`agent agent-1: turn.started of turn "" was dropped: it has no turn id`,
 			`agent agent-1: turn.started of turn "T9" was dropped: SendTurn returned T1`}))
-		t.end()
+		t.End()
 	})
 	It("leaves the agent as it was when it does not accept a turn", func(ctx SpecContext) {
 		p.onSend = func(*puppet, fakeagent.TurnInput, string) error { return errors.New("no credit left") }
@@ -238,7 +239,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(err).NotTo(HaveOccurred())
 		p.emit(id, turn.TurnID, completed)
 		Expect(turn.Wait(ctx)).To(EndCompleted())
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("keeps the turn that it started although it said that it did not", func(ctx SpecContext) {
 		p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
@@ -254,7 +255,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(err).To(MatchError(fakeagent.ErrBusy))
 		p.emit(id, "T1", completed)
 		Expect(host.Agent(id)).To(HaveField("Status", timeline.AgentIdle))
-		Expect(t.end()).To(HaveExactElements(ContainSubstring("SendTurn failed (no), but the turn started")))
+		Expect(t.End()).To(HaveExactElements(ContainSubstring("SendTurn failed (no), but the turn started")))
 	})
 	It("has a tool call that it left running set to canceled, with a last row", func(ctx SpecContext) {
 		ready()
@@ -265,7 +266,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(turn.Wait(ctx)).To(And(EndCanceled(), HaveItems(BeShellCall("sleep", WithStatus(timeline.Canceled)))))
 		Expect(host.Violations()).To(Equal([]string{
 			"agent agent-1: tool call c1 (Bash) was still running when turn T1 ended canceled; it was set to canceled"}))
-		t.end()
+		t.End()
 	})
 	It("is found out as well where it left a tool call running and ended the session", func(ctx SpecContext) {
 		ready()
@@ -275,7 +276,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		Expect(turn.Wait(ctx)).To(And(EndFailed("the session exited"), ContainItems(BeToolCall("Read", WithStatus(timeline.Canceled)))))
 		Expect(host.Violations()).To(Equal([]string{
 			"agent agent-1: tool call c1 (Read) was still running when turn T1 ended failed; it was set to canceled"}))
-		t.end()
+		t.End()
 	})
 	It("is found out when it uses the id of a tool call again in a later turn", func(ctx SpecContext) {
 		ready()
@@ -290,7 +291,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		call(next)
 		Expect(host.Violations()).To(Equal([]string{
 			"agent agent-1: tool call c1 of turn T2 has the id of one in turn T1, and took its place; ids must not repeat within an agent"}))
-		t.end()
+		t.End()
 	})
 	It("has its echo of the user's message dropped", func(ctx SpecContext) {
 		ready()
@@ -298,7 +299,7 @@ var _ = Describe("A provider that breaks its contract", func() {
 		p.send(event.Event{ThreadID: turn.AgentID, TurnID: "T1", ItemID: "u1", Payload: event.ItemCompleted{Item: event.Item{ItemType: event.UserMessage, Detail: "hello"}}})
 		p.emit(turn.AgentID, "T1", completed)
 		Expect(turn.Wait(ctx).Timeline).To(HaveItems(BeUserMessage("hello")))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 
 	It("has the hooks told of one start and one end a turn, whatever it sends", func(ctx SpecContext) {
@@ -328,7 +329,7 @@ agent.turn_ended of T1, completed
 agent.turn_started of T2
 agent.turn_ended of T2, completed`))
 		Expect(host.Violations()).To(HaveLen(4))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 
 	Describe("by a fault", func() {
@@ -341,7 +342,7 @@ agent.turn_ended of T2, completed`))
 			Expect(turn.Wait(ctx)).To(And(EndFailed("overloaded"), HaveItems(
 				BeErrorItem("overloaded"), BeAssistantMessage("[System Error] overloaded"))))
 			Expect(host.AgentTimeline(turn.AgentID).Len()).To(Equal(3), "nothing of it lies outside of the turn")
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("has its error item in each turn that it fails, also where the words are the same", func(ctx SpecContext) {
 			ready()
@@ -352,14 +353,14 @@ agent.turn_ended of T2, completed`))
 			Expect(err).NotTo(HaveOccurred())
 			p.emit(turn.AgentID, "T2", failed)
 			Expect(next.Wait(ctx)).To(HaveItems(BeErrorItem("overloaded"), BeAssistantMessage("[System Error] overloaded")))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that ends the session without a reason is told in the host's own words", func(ctx SpecContext) {
 			ready()
 			turn := host.StartPrompt(ctx, "x")
 			p.emit(turn.AgentID, "", event.SessionExited{})
 			Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("between turns does so too, and the next turn works", func(ctx SpecContext) {
 			ready()
@@ -372,7 +373,7 @@ agent.turn_ended of T2, completed`))
 			Expect(err).NotTo(HaveOccurred())
 			p.emit(id, turn.TurnID, completed)
 			Expect(turn.Wait(ctx)).To(HaveField("Status", timeline.AgentIdle))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that ends the session closes the agent and ends its turn as failed", func(ctx SpecContext) {
 			ready()
@@ -386,7 +387,7 @@ agent.turn_ended of T2, completed`))
 			p.emit(turn.AgentID, "", event.RuntimeError{Message: "after the end"})
 			Expect(host.Agent(run.AgentID)).To(HaveField("Status", timeline.AgentClosed))
 			Expect(host.Violations()).To(Equal([]string{`agent agent-1: runtime.error of turn "" was dropped: the agent is closed`}))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that ends the session between turns closes the agent", func(ctx SpecContext) {
 			ready()
@@ -394,7 +395,7 @@ agent.turn_ended of T2, completed`))
 			Expect(err).NotTo(HaveOccurred())
 			p.emit(id, "", event.SessionExited{})
 			Expect(host.Agent(id)).To(HaveField("Status", timeline.AgentClosed))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that ends the session before the turn has started ends that turn as well", func(ctx SpecContext) {
 			p.onSend = func(*puppet, fakeagent.TurnInput, string) error { return nil }
@@ -402,7 +403,7 @@ agent.turn_ended of T2, completed`))
 			turn := host.StartPrompt(ctx, "x")
 			p.emit(turn.AgentID, "", event.SessionExited{})
 			Expect(turn.Wait(ctx)).To(And(EndFailed("the session exited before the turn started"), HaveField("Status", timeline.AgentClosed)))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that ends the session while it starts leaves the agent closed", func(ctx SpecContext) {
 			p.onStart = func(s fakeagent.SessionConfig) error {
@@ -416,7 +417,7 @@ agent.turn_ended of T2, completed`))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(host.Agent(id)).To(HaveField("Status", timeline.AgentClosed))
 			Expect(seen).To(Equal([]timeline.AgentStatus{timeline.AgentInitializing, timeline.AgentClosed}))
-			t.end()
+			t.End()
 		})
 	})
 
@@ -430,7 +431,7 @@ agent.turn_ended of T2, completed`))
 		_, err := host.CreateAgent(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sent).To(MatchError("timelinekit: agent agent-1 is still starting; wait for CreateAgent"))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("that cannot start a session leaves no agent behind, and the id may be used again", func(ctx SpecContext) {
 		p.onStart = func(fakeagent.SessionConfig) error { return errors.New("no login") }
@@ -445,7 +446,7 @@ agent.turn_ended of T2, completed`))
 		Expect(seen).To(Equal([]timeline.AgentStatus{timeline.AgentInitializing, timeline.AgentClosed}))
 		p.onStart = nil
 		Expect(host.CreateAgent(ctx, timelinekit.AgentID("mine"))).To(Equal("mine"))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 
 	Describe("by an interrupt", func() {
@@ -506,7 +507,7 @@ agent.turn_ended of T2, completed`))
 			turn := host.StartPrompt(ctx, "x")
 			Expect(turn.Interrupt(ctx)).To(Succeed())
 			Expect(turn.Wait(ctx)).To(EndCompleted())
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that it refuses: the error is the caller's, and at once", bubble.InBubble, func(ctx SpecContext) {
 			t := aTest()
@@ -517,7 +518,7 @@ agent.turn_ended of T2, completed`))
 			Expect(turn.Interrupt(ctx)).To(MatchError("timelinekit: agent agent-1: not now"))
 			Expect(time.Since(began)).To(BeZero())
 			p.emit(turn.AgentID, "T1", completed)
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that it refuses since the session is gone: the turn's end is on the way, and is waited for", bubble.InBubble, func(ctx SpecContext) {
 			t := aTest()
@@ -530,7 +531,7 @@ agent.turn_ended of T2, completed`))
 			turn := host.StartPrompt(ctx, "x")
 			Expect(turn.Interrupt(ctx)).To(Succeed())
 			Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("that it has no time to obey, as the caller's context ends first: that is no violation", bubble.InBubble, func(ctx SpecContext) {
 			t := aTest()
@@ -543,7 +544,7 @@ agent.turn_ended of T2, completed`))
 			Expect(turn.Interrupt(soon)).To(MatchError("timelinekit: agent agent-1 was interrupted, but its turn T1 goes on: context deadline exceeded"))
 			Expect(time.Since(began)).To(Equal(time.Second))
 			p.emit(turn.AgentID, "T1", completed)
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("of a turn that is over: it does not hear of it", func(ctx SpecContext) {
 			p.onInterrupt = func(string, string) error { panic("nothing runs") }
@@ -551,7 +552,7 @@ agent.turn_ended of T2, completed`))
 			turn := host.StartPrompt(ctx, "x")
 			p.emit(turn.AgentID, "T1", completed)
 			Expect(turn.Interrupt(ctx)).To(Succeed())
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 	})
 
@@ -563,7 +564,7 @@ agent.turn_ended of T2, completed`))
 		p.onStart = func(fakeagent.SessionConfig) error { runtime.Goexit(); return nil }
 		_, err = host.CreateAgent(ctx)
 		Expect(err).To(MatchError("timelinekit: agent agent-2 could not start: provider puppet: it called runtime.Goexit, as t.FailNow and t.Fatal do"))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 
 	Describe("by not returning", func() {
@@ -596,11 +597,10 @@ agent.turn_ended of T2, completed`))
 			Expect(err).To(MatchError(ContainSubstring("agent agent-1 is running\n  0 user_message")))
 			Expect(time.Since(began)).To(Equal(2*time.Second), "a second for the caller, and one for the provider to say what it does")
 			began = time.Now()
-			Expect(t.end()).To(HaveExactElements(And(
+			Expect(t.End()).To(HaveExactElements(And(
 				ContainSubstring("agent agent-1 could not be stopped: provider puppet: context deadline exceeded"),
 				ContainSubstring("the turn of agent agent-2 has not ended within 10s of the test's end"))))
 			Expect(time.Since(began)).To(Equal(10 * time.Second))
-			t.errors = nil
 			_ = b
 		})
 	})
@@ -633,11 +633,11 @@ func (c *contexts) SendTurn(ctx context.Context, in fakeagent.TurnInput) (string
 
 var _ = Describe("The end of a test", func() {
 	It("interrupts what still runs, and waits for it", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
 		turn := host.StartFakeAgentTurn(ctx, script.New(script.BashRun("sleep 60")))
 		other := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Hour)))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(turn.Wait(ctx)).To(EndCanceled())
 		Expect(other.Wait(ctx)).To(EndCanceled())
 	})
@@ -653,35 +653,34 @@ var _ = Describe("The end of a test", func() {
 		})
 		host.StartPrompt(ctx, "x")
 		began := time.Now()
-		Expect(t.end()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
+		Expect(t.End()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
 			"  provider fake-agent has not ended within 10s:\n" +
 			"thread agent-1 is in the choice of its script\n  agent-1-turn-1\n    0 user_message \"x\""}))
 		Expect(time.Since(began)).To(Equal(10 * time.Second))
-		t.errors = nil
 	})
 	It("stops the agents of a provider that is not the kit's, and takes no longer than they do", bubble.InBubble, func(ctx SpecContext) {
 		t := aTest()
 		host := puppetHost(t, &puppet{})
 		turn := host.StartPrompt(ctx, "x")
 		began := time.Now()
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(time.Since(began)).To(BeZero())
 		Expect(turn.Wait(ctx)).To(EndFailed("the session exited"))
 	})
 	It("is content with a provider whose session is gone already", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := puppetHost(t, &puppet{onStop: func(string) error { return fakeagent.ErrNoSession }})
 		_, err := host.CreateAgent(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("is the end of the context that a provider got for its turns", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		p := &contexts{puppet: &puppet{}}
 		host := timelinekit.NewHost(t, timelinekit.WithProvider("p", p))
 		host.StartPrompt(ctx, "x")
 		Expect(p.turn.Err()).NotTo(HaveOccurred())
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(p.turn.Err()).To(MatchError(context.Canceled))
 		Expect(p.off).To(BeTrue(), "and the host no longer listens")
 	})
@@ -695,24 +694,24 @@ var _ = Describe("The end of a test", func() {
 			created <- err
 		}()
 		time.Sleep(time.Second)
-		t.end()
+		t.End()
 		Expect(<-created).To(MatchError(context.Canceled))
 		Expect(time.Since(began)).To(Equal(time.Second))
 	})
 	It("names the holds that nobody released, whoever made the provider", func(ctx SpecContext) {
 		for _, opts := range [][]timelinekit.Option{nil, {timelinekit.WithProvider("mine", fakeagent.NewT(GinkgoT(), fakeagent.Scripted()))}} {
-			t := &recorder{}
+			t := &recorder.T{}
 			host := timelinekit.NewHost(t, opts...)
 			turn := host.StartFakeAgentTurn(ctx, script.New(script.Hold("g")))
 			Expect(turn.Gate("g").AwaitHeld(ctx)).To(Succeed())
-			Expect(t.end()).To(HaveExactElements(ContainSubstring(`still held at gate "g"; call Release on it, or interrupt the turn`)))
+			Expect(t.End()).To(HaveExactElements(ContainSubstring(`still held at gate "g"; call Release on it, or interrupt the turn`)))
 		}
 	})
 	It("closes the host: it takes no new agents, turns and providers", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
 		run := host.RunPrompt(ctx, "x")
-		t.end()
+		t.End()
 		_, err := host.CreateAgent(ctx)
 		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 		_, err = host.SendTurn(ctx, run.AgentID, "x")
@@ -721,7 +720,7 @@ var _ = Describe("The end of a test", func() {
 		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 	})
 	It("takes nothing new while it is under way either", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := puppetHost(t, &puppet{})
 		id, err := host.CreateAgent(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -730,16 +729,16 @@ var _ = Describe("The end of a test", func() {
 				_, err = host.CreateAgent(ctx)
 			}
 		})
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(err).To(MatchError(ContainSubstring("the host is closed")))
 		_ = id
 	})
 	It("also cleans up after a host that could not be made", func() {
-		t := &recorder{}
+		t := &recorder.T{}
 		Expect(func() {
 			timelinekit.NewHost(t, timelinekit.WithProvider("a", &puppet{}), timelinekit.WithProvider("a", &puppet{}))
 		}).To(PanicWith(ContainSubstring(`there is a provider "a" already`)))
-		Expect(t.cleanups).To(HaveLen(1))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.Cleanups()).To(Equal(1))
+		Expect(t.End()).To(BeEmpty())
 	})
 })

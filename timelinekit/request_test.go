@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -124,17 +125,17 @@ var _ = Describe("What an agent asks", func() {
 	Describe("of a provider that asks what no script can", func() {
 		var (
 			p    *puppet
-			t    *recorder
+			t    *recorder.T
 			turn *timelinekit.Turn
 		)
 		BeforeEach(func(ctx SpecContext) {
-			p, t = &puppet{}, &recorder{}
+			p, t = &puppet{}, &recorder.T{}
 			host = puppetHost(t, p)
 			turn = host.StartPrompt(ctx, "x")
 			p.send(event.Event{ThreadID: turn.AgentID, TurnID: turn.TurnID, RequestID: "q1", Payload: event.UserInputRequested{
 				Questions: []event.Question{{ID: "color", Question: "Which color?"}}}})
 			p.send(event.Event{ThreadID: turn.AgentID, TurnID: turn.TurnID, RequestID: "q2", Payload: event.UserInputRequested{ResponseMode: "message"}})
-			DeferCleanup(func() { Expect(t.end()).To(BeEmpty()) })
+			DeferCleanup(func() { Expect(t.End()).To(BeEmpty()) })
 		})
 		end := func() {
 			p.emit(turn.AgentID, turn.TurnID, event.TurnCompleted{State: event.TurnEndCompleted})

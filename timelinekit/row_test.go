@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
@@ -226,10 +227,10 @@ var _ = Describe("Plugin rows", func() {
 		appended(ctx, "", p)
 	})
 	It("are refused once the test is over", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t, timelinekit.WithPlugins(timelinekit.NewPlugin("notes")))
 		id := host.RunPrompt(ctx, "x").AgentID
-		t.end()
+		t.End()
 		_, _, err := host.AppendRow(ctx, id, "", row)
 		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 	})

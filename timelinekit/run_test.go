@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -262,7 +263,7 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 
 	Describe("agents", func() {
 		It("each have a fresh folder of their own, made when it is first used and gone after the test", func(ctx SpecContext) {
-			t := &recorder{}
+			t := &recorder.T{}
 			host := timelinekit.NewHost(t)
 			a, b := host.RunPrompt(ctx, "hello"), host.RunFakeAgentTurn(ctx, script.New(script.BashRun("pwd")))
 			infoA, err := host.Agent(a.AgentID)
@@ -273,7 +274,7 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 			Expect(infoA.Cwd).NotTo(BeADirectory(), "nothing was done there")
 			Expect(infoB.Cwd).To(BeADirectory())
 			Expect(os.Stat(infoB.Cwd)).To(HaveField("Mode()", os.ModeDir|0o700), "nobody else's business")
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 			Expect(filepath.Dir(infoB.Cwd)).NotTo(BeADirectory())
 		})
 		It("work in the folder that they are given", func(ctx SpecContext) {
@@ -300,11 +301,11 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 			_, err := host.SendTurn(ctx, "agent-9", "x")
 			Expect(err).To(MatchError(`timelinekit: no agent "agent-9"; this host has: none`))
 			host.RunPrompt(ctx, "hello")
-			t := &recorder{}
+			t := &recorder.T{}
 			other := timelinekit.NewHost(t)
 			other.RunPrompt(ctx, "hello")
 			Expect(func() { other.AgentTimeline("agent-2") }).To(PanicWith(`timelinekit: no agent "agent-2"; this host has: agent-1`))
-			t.end()
+			t.End()
 		})
 		It("that nobody made are an error to everything that asks for one", func(ctx SpecContext) {
 			unknown := MatchError(`timelinekit: no agent "agent-9"; this host has: none`)
@@ -336,11 +337,11 @@ agent agent-1 is running, in step 2 {"sleep":3600000}
 	})
 
 	It("refuses a script that JSON cannot carry", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
 		Expect(func() { host.RunFakeAgentTurn(ctx, script.New(script.Sleep(time.Microsecond))) }).To(PanicWith(
 			"timelinekit: invalid script: step 1 (sleep): ms must be a whole number of milliseconds, 0 or more, is 1µs"))
-		t.end()
+		t.End()
 	})
 
 	It("takes milliseconds for a scenario of twelve seconds on virtual time", bubble.InBubble, func(ctx SpecContext) {

@@ -225,11 +225,11 @@ var _ = Describe("A scenario", func() {
 		t := aTest()
 		s, _ := scenario(say + "-- log --\nbye\n")
 		s.Run(ctx, timelinekit.NewHost(t))
-		Expect(t.end()).To(HaveExactElements(HavePrefix("timelinekit: scenario x differs:\n")))
+		Expect(t.End()).To(HaveExactElements(HavePrefix("timelinekit: scenario x differs:\n")))
 		t = aTest()
 		s, _ = scenario(say + "-- log --\nhello\n")
 		s.Run(ctx, timelinekit.NewHost(t))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 
 	Context("that is wrong", func() {

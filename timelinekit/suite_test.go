@@ -3,7 +3,6 @@ package timelinekit_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/understudy-go/understudy/e2e/leak"
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/timelinekit"
@@ -25,35 +25,10 @@ func TestTimelinekit(t *testing.T) {
 
 var _ = leak.Check()
 
-// recorder is a test that a spec can look into. Fatalf panics, so that the caller stops as with a real one.
-type recorder struct {
-	mu       sync.Mutex
-	errors   []string
-	cleanups []func()
-}
-
-func (t *recorder) Helper() {}
-func (t *recorder) Errorf(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.errors = append(t.errors, fmt.Sprintf(format, args...))
-}
-func (t *recorder) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
-func (t *recorder) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
-
-// end runs the cleanups, and returns what the test was failed with.
-func (t *recorder) end() []string {
-	for _, f := range slices.Backward(t.cleanups) {
-		f()
-	}
-	t.cleanups = nil
-	return t.errors
-}
-
 // aTest is a recorder that ends with the spec.
-func aTest() *recorder {
-	t := &recorder{}
-	DeferCleanup(func() { t.end() })
+func aTest() *recorder.T {
+	t := &recorder.T{}
+	DeferCleanup(func() { t.End() })
 	return t
 }
 

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -93,7 +94,7 @@ var _ = Describe("Every place where the kit waits", bubble.InBubble, func() {
 	})
 	It("a provider that starts a session, accepts a turn, takes an answer and ends a session, each after a while", func(ctx SpecContext) {
 		pause := func() { time.Sleep(time.Second) }
-		t := &recorder{}
+		t := &recorder.T{}
 		host := puppetHost(t, &puppet{
 			onStart:   func(fakeagent.SessionConfig) error { pause(); return nil },
 			onRespond: func(string) error { pause(); return nil },
@@ -109,7 +110,7 @@ var _ = Describe("Every place where the kit waits", bubble.InBubble, func() {
 		Expect(took()).To(Equal(2 * time.Second))
 		Expect(host.Respond(ctx, turn.AgentID, "r", fakeagent.Accept)).To(Succeed())
 		Expect(took()).To(Equal(3 * time.Second))
-		Expect(t.end()).To(HaveExactElements(ContainSubstring("the turn of agent agent-1 has not ended within 10s of the test's end")))
+		Expect(t.End()).To(HaveExactElements(ContainSubstring("the turn of agent agent-1 has not ended within 10s of the test's end")))
 		Expect(took()).To(Equal(13*time.Second), "the session that does not end is waited for, too")
 	})
 })

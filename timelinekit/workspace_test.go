@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -60,7 +61,7 @@ var _ = Describe("Workspaces", func() {
 		Expect(timelinekit.Recorded[timelinekit.WorkspaceArchived](log)).To(HaveExactElements(HaveField("Workspace.ArchivedAt", Not(BeZero()))))
 	})
 	It("are not archived while an agent in them cannot be", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		p := &puppet{onStop: func(string) error { return errors.New("busy") }}
 		host := puppetHost(t, p)
 		w, err := host.CreateWorkspace(ctx, timelinekit.WorkspaceCreate{})
@@ -70,7 +71,7 @@ var _ = Describe("Workspaces", func() {
 		Expect(host.ArchiveWorkspace(ctx, w.ID)).To(MatchError("timelinekit: agent agent-1 was not archived: busy"))
 		Expect(host.Workspaces()[0].ArchivedAt).To(BeZero())
 		p.onStop = nil
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	It("must be there, and have a folder that is", func(ctx SpecContext) {
 		_, err := host.CreateWorkspace(ctx, timelinekit.WorkspaceCreate{Cwd: "/no/such/folder"})
@@ -84,9 +85,9 @@ var _ = Describe("Workspaces", func() {
 		Expect(err).To(MatchError(`timelinekit: an agent works in a workspace or in a folder of its own: Workspace("workspace-1") and Cwd("/") exclude each other`))
 	})
 	It("are no longer made once the test is over", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		host := timelinekit.NewHost(t)
-		t.end()
+		t.End()
 		_, err := host.CreateWorkspace(ctx, timelinekit.WorkspaceCreate{})
 		Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 	})
@@ -127,7 +128,7 @@ var _ = Describe("Archiving an agent", func() {
 		Expect(err).To(MatchError(HavePrefix(`timelinekit: no agent "nobody"`)))
 	})
 	It("is content with one whose session is over already", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		p := &puppet{onStop: func(string) error { return errors.New("it was asked") }}
 		host := puppetHost(t, p)
 		id, err := host.CreateAgent(ctx)
@@ -135,11 +136,11 @@ var _ = Describe("Archiving an agent", func() {
 		p.emit(id, "", event.SessionExited{})
 		Expect(host.ArchiveAgent(ctx, id)).To(Succeed())
 		Expect(host.Agent(id)).To(HaveField("ArchivedAt", Not(BeZero())))
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 	})
 	Describe("waits until its session is over", bubble.InBubble, func() {
 		It("also where the provider says that it is gone, and tells of the end a moment later", func(ctx SpecContext) {
-			t := &recorder{}
+			t := &recorder.T{}
 			p := &puppet{}
 			p.onStop = func(id string) error {
 				time.AfterFunc(time.Second, func() { p.emit(id, "", event.SessionExited{}) })
@@ -151,10 +152,10 @@ var _ = Describe("Archiving an agent", func() {
 			began := time.Now()
 			Expect(host.ArchiveAgent(ctx, id)).To(Succeed())
 			Expect(time.Since(began)).To(Equal(time.Second))
-			Expect(t.end()).To(BeEmpty())
+			Expect(t.End()).To(BeEmpty())
 		})
 		It("and is an error where that does not come", func(ctx SpecContext) {
-			t := &recorder{}
+			t := &recorder.T{}
 			p := &puppet{onStop: func(string) error { return nil }}
 			host := puppetHost(t, p)
 			id, err := host.CreateAgent(ctx)
@@ -165,7 +166,7 @@ var _ = Describe("Archiving an agent", func() {
 			Expect(time.Since(began)).To(Equal(30 * time.Second))
 			Expect(host.Agent(id)).To(HaveField("ArchivedAt", BeZero()))
 			p.onStop = nil
-			t.end()
+			t.End()
 		})
 	})
 })

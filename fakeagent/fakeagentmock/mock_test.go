@@ -3,9 +3,6 @@ package fakeagentmock_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,6 +10,7 @@ import (
 	"go.uber.org/mock/gomock"
 
 	"github.com/understudy-go/understudy/e2e/leak"
+	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/fakeagentmock"
@@ -29,29 +27,6 @@ func TestMocks(t *testing.T) {
 }
 
 var _ = leak.Check()
-
-// recorder is a test that a spec can look into. Fatalf panics, so that the caller stops as with a real one.
-type recorder struct {
-	mu       sync.Mutex
-	errors   []string
-	cleanups []func()
-}
-
-func (t *recorder) Helper() {}
-func (t *recorder) Errorf(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.errors = append(t.errors, fmt.Sprintf(format, args...))
-}
-func (t *recorder) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
-func (t *recorder) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
-func (t *recorder) end() []string {
-	for _, f := range slices.Backward(t.cleanups) {
-		f()
-	}
-	t.cleanups = nil
-	return t.errors
-}
 
 var _ = Describe("A mocked provider", func() {
 	It("plays a turn for a host, call by call", func(ctx SpecContext) {
@@ -73,7 +48,7 @@ var _ = Describe("A mocked provider", func() {
 		Expect(host.RunPrompt(ctx, "hello")).To(EndCompleted())
 	})
 	It("that is called as nobody expected makes the host's caller an error, and the test's end says which call it was", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		ctrl, wait := fakeagentmock.NewController(t)
 		p := fakeagentmock.NewMockProvider(ctrl)
 		p.EXPECT().Subscribe(gomock.Any()).Return(func() {})
@@ -81,7 +56,7 @@ var _ = Describe("A mocked provider", func() {
 		_, err := host.CreateAgent(ctx)
 		Expect(err).To(MatchError("timelinekit: agent agent-1 could not start: provider mock: it called runtime.Goexit, as t.FailNow and t.Fatal do"))
 		Expect(context.Cause(wait)).To(MatchError(ContainSubstring("Unexpected call to *fakeagentmock.MockProvider.StartSession(")))
-		Expect(t.end()).To(HaveExactElements(And(
+		Expect(t.End()).To(HaveExactElements(And(
 			HavePrefix("gomock: at the end of the test:\n  Unexpected call to *fakeagentmock.MockProvider.StartSession("),
 			ContainSubstring("there are no expected calls of the method"))))
 	})
@@ -107,21 +82,21 @@ var _ = Describe("A mocked hook", func() {
 		Expect(host.HooksSettled(ctx)).To(Succeed())
 	})
 	It("that is called as nobody expected hangs neither the barrier nor the test's end, which says which call it was", func(ctx SpecContext) {
-		t := &recorder{}
+		t := &recorder.T{}
 		ctrl, _ := fakeagentmock.NewController(t)
 		ended := timelinekitmock.NewMockTurnEndedHook(ctrl)
 		host := timelinekit.NewHost(t, timelinekit.WithPlugins(timelinekit.NewPlugin("mock", timelinekit.On(ended.TurnEnded))))
 		host.RunPrompt(ctx, "hello")
 		Expect(host.HooksSettled(ctx)).To(Succeed())
-		Expect(t.end()).To(HaveExactElements(
+		Expect(t.End()).To(HaveExactElements(
 			ContainSubstring("plugin mock: agent.turn_ended of agent-1-turn-1: it called runtime.Goexit"),
 			ContainSubstring("Unexpected call to *timelinekitmock.MockTurnEndedHook.TurnEnded(")))
 	})
 })
 
 var _ = Describe("A controller's bad call", func() {
-	controller := func() (t *recorder, p *fakeagentmock.MockProvider, ctx context.Context) {
-		t = &recorder{}
+	controller := func() (t *recorder.T, p *fakeagentmock.MockProvider, ctx context.Context) {
+		t = &recorder.T{}
 		ctrl, ctx := fakeagentmock.NewController(t)
 		return t, fakeagentmock.NewMockProvider(ctrl), ctx
 	}
@@ -129,7 +104,7 @@ var _ = Describe("A controller's bad call", func() {
 		t, p, ctx := controller()
 		Expect(func() { _, _ = p.Probe(context.Background()) }).To(PanicWith(HavePrefix("Unexpected call to *fakeagentmock.MockProvider.Probe(")))
 		Expect(ctx.Err()).NotTo(HaveOccurred())
-		Expect(t.end()).To(BeEmpty(), "it has failed already")
+		Expect(t.End()).To(BeEmpty(), "it has failed already")
 	})
 	It("on the goroutine of a node in a bubble does so too", bubble.InBubble, func() {
 		_, p, _ := controller()
@@ -149,13 +124,13 @@ var _ = Describe("A controller's bad call", func() {
 		case <-ctx.Done():
 		}
 		Expect(context.Cause(ctx)).To(MatchError(HavePrefix("Unexpected call to *fakeagentmock.MockProvider.SendTurn(")))
-		Expect(t.end()).To(HaveExactElements(And(
+		Expect(t.End()).To(HaveExactElements(And(
 			HavePrefix("gomock: at the end of the test:\n  Unexpected call to *fakeagentmock.MockProvider.SendTurn("),
 			ContainSubstring("\n  missing call(s) to *fakeagentmock.MockProvider.ReadThread("))))
 	})
 	It("after the test ends its goroutine, and nothing else", func() {
 		t, p, ctx := controller()
-		Expect(t.end()).To(BeEmpty())
+		Expect(t.End()).To(BeEmpty())
 		Expect(ctx.Err()).To(MatchError(context.Canceled), "whoever still waits need not")
 		gone := make(chan struct{})
 		go func() {
@@ -163,18 +138,18 @@ var _ = Describe("A controller's bad call", func() {
 			_, _ = p.Probe(context.Background())
 		}()
 		<-gone
-		Expect(t.errors).To(BeEmpty())
+		Expect(t.Errors()).To(BeEmpty())
 	})
 })
 
 // In a plain test a bad call on another goroutine would leave the test waiting until it times out.
 func TestPlainTestWithAMock(t *testing.T) {
-	r := &recorder{}
+	r := &recorder.T{}
 	ctrl, ctx := fakeagentmock.NewController(r)
 	p := fakeagentmock.NewMockProvider(ctrl)
 	go func() { _ = p.StopSession(context.Background(), "a") }()
 	<-ctx.Done()
-	if errs := r.end(); len(errs) != 1 {
+	if errs := r.End(); len(errs) != 1 {
 		t.Errorf("want one error, got %q", errs)
 	}
 	if err := context.Cause(ctx); err == nil || errors.Is(err, context.Canceled) {
