@@ -83,7 +83,7 @@ func NewHost(t T, opts ...Option) *Host {
 	t.Helper()
 	h := &Host{t: t, agents: map[string]*agent{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
-	h.plugins = plugins{ctx: h.ctx, violate: h.violate}
+	h.plugins.ctx, h.plugins.violate = h.ctx, h.violate
 	h.folders = filepath.Join(os.TempDir(), fmt.Sprintf("understudy-%d-%s", os.Getpid(), rand.Text()))
 	t.Cleanup(h.close)
 	for _, o := range opts {

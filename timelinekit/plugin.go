@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -19,6 +20,8 @@ import (
 type plugins struct {
 	ctx     context.Context // the host's
 	violate func(format string, args ...any)
+
+	used atomic.Bool // there was ever a plugin: a host without any pays nothing
 
 	mu      sync.Mutex
 	list    []*plugin // in order of registration
@@ -110,6 +113,7 @@ func (h *Host) Use(p Plugin) (remove func(), err error) {
 	}
 	r := &plugin{id: p.ID(), hooks: found}
 	ps.list = append(ps.list, r)
+	ps.used.Store(true)
 	return func() {
 		ps.mu.Lock()
 		defer ps.mu.Unlock()
@@ -119,9 +123,12 @@ func (h *Host) Use(p Plugin) (remove func(), err error) {
 
 // fire has an event told to every plugin that has a hook for it. It does not wait.
 func fire[E HookEvent](ps *plugins, e E) {
+	if !ps.used.Load() {
+		return
+	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if ps.stopped || len(ps.list) == 0 {
+	if ps.stopped {
 		return
 	}
 	takes := reflect.TypeFor[E]()
