@@ -24,7 +24,7 @@ func (h *Host) on(p *provider, e *event.Event) {
 	if ended {
 		t, a.turn = a.turn, nil
 		if t.started {
-			fire(a.provider.plugins, TurnEnded{a.info(), t.id, t.run.Ending, a.log.Snapshot()})
+			a.tellEnd(t)
 		}
 	}
 	a.mu.Unlock()
@@ -37,6 +37,13 @@ func (h *Host) on(p *provider, e *event.Event) {
 	if t != nil {
 		close(t.done)
 	}
+}
+
+// tellStart and tellEnd fire the hooks of a turn. They are apart so that what they tell takes no room on the stack of every other event.
+func (a *agent) tellStart() { fire(a.provider.plugins, TurnStarted{a.info(), a.turn.id}) }
+
+func (a *agent) tellEnd(t *Turn) {
+	fire(a.provider.plugins, TurnEnded{a.info(), t.id, t.run.Ending, a.log.Snapshot()})
 }
 
 // take updates the agent by an event and returns what is wrong with it. An event that is wrong changes nothing.
@@ -67,7 +74,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		a.fold.Item(*e)
 		a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: a.turn.prompt})
 		a.status = timeline.AgentRunning
-		fire(a.provider.plugins, TurnStarted{a.info(), e.TurnID})
+		a.tellStart()
 	case event.TurnCompleted:
 		if !current {
 			return stray()

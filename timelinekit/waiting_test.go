@@ -114,3 +114,22 @@ var _ = Describe("Every place where the kit waits", bubble.InBubble, func() {
 		Expect(took()).To(Equal(13*time.Second), "the session that does not end is waited for, too")
 	})
 })
+
+var _ = Describe("A host of an Ordered container on virtual time", Ordered, bubble.InBubble, func() {
+	var (
+		host  *timelinekit.Host
+		began time.Time
+		id    string
+	)
+	BeforeAll(func(ctx SpecContext) {
+		host, began = timelinekit.NewHost(GinkgoT()), time.Now()
+		id = host.RunPrompt(ctx, `[{"sleep":1000}]`).AgentID
+	})
+	It("lives from spec to spec", func(ctx SpecContext) {
+		Expect(host.SendPrompt(ctx, id, `[{"sleep":1000}]`)).To(EndCompleted())
+	})
+	It("and so does its clock, which stands still in between", func(ctx SpecContext) {
+		Expect(time.Since(began)).To(Equal(2 * time.Second))
+		Expect(host.AgentTimeline(id)).To(HaveItems(BeUserMessage(ContainSubstring("sleep")), BeUserMessage(ContainSubstring("sleep"))))
+	})
+})
