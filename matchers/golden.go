@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -39,6 +40,8 @@ func MatchGolden(name string, rules ...golden.Rule) Matcher {
 	m := goldenMatcher{path: path, rules: rules}
 	_, _, wrong := golden.Scrub("", rules...)
 	switch {
+	case strings.HasPrefix(name, "testdata/"), strings.HasSuffix(name, ".txtar"):
+		wrong = fmt.Errorf("MatchGolden: %q has testdata/ or .txtar in it; leave them away, as in turn or cards/summary", name)
 	case !filepath.IsLocal(filepath.FromSlash(name)):
 		wrong = fmt.Errorf("MatchGolden: %q cannot be the name of a file below testdata; give one such as turn or cards/summary", name)
 	case wrong != nil:

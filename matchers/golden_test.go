@@ -141,6 +141,10 @@ not to match testdata/turn.txtar`))
 	It("refuses arguments and actuals that are wrong", func() {
 		Expect(refusal(items, MatchGolden("../turn"))).To(Equal(
 			`MatchGolden: "../turn" cannot be the name of a file below testdata; give one such as turn or cards/summary`))
+		for _, name := range []string{"testdata/turn", "turn.txtar"} {
+			Expect(refusal(said, MatchGolden(name))).To(Equal(
+				`MatchGolden: "` + name + `" has testdata/ or .txtar in it; leave them away, as in turn or cards/summary`))
+		}
 		Expect(refusal(items, MatchGolden(""))).To(HavePrefix(`MatchGolden: "" cannot be the name`))
 		Expect(refusal(items, MatchGolden("turn", Scrub("(", "")))).To(Equal("MatchGolden: Scrub: error parsing regexp: missing closing ): `(`"))
 		write("-- timeline --\n-- rows --\n-- events --\n")

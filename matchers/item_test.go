@@ -254,6 +254,11 @@ to be a tool call "Write" with error "no space"`))
 			To(HavePrefix("error is \"exit code 1\", want \"exit code 2\"\n\n"))
 	})
 
+	It("is an error for any item, with a status that there is not: a slip must not make NotTo pass", func() {
+		Expect(refusal(tested, BeShellCall("npm test", WithStatus("complete")))).
+			To(Equal(`WithStatus: there is no status "complete", want running, completed, failed or canceled`))
+	})
+
 	It("is an error for any item, with a wrong option", func() {
 		for _, item := range mixed {
 			Expect(refusal(item, BeToolCall("Write", WithStatus(timeline.Failed), WithError(1)))).

@@ -34,7 +34,7 @@
 // JSON value is given as a value, which must be the same JSON, or as any matcher.
 //
 // An item of another type does not match. What is no item or timeline at all is an error, with To and with NotTo, and so is a wrong
-// argument of a matcher: a slip cannot make a NotTo pass.
+// argument of a matcher: a slip of that kind cannot make a NotTo pass.
 //
 // # Waiting
 //

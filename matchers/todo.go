@@ -51,8 +51,11 @@ func todoLine(t timeline.Todo) string {
 
 func entryLine(e timeline.TodoEntry) string {
 	line := quote(e.Text)
-	if e.Status != "" {
+	switch {
+	case e.Status != "":
 		line += " (" + e.Status + ")"
+	case e.Completed:
+		line += " (completed)"
 	}
 	return line
 }

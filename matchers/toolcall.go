@@ -92,9 +92,15 @@ func BeMCPCall(server, tool any, opts ...ToolCallOption) Matcher {
 	}}, opts)
 }
 
-// WithStatus wants a status.
+// WithStatus wants a status: Running, Completed, Failed or Canceled.
 func WithStatus(s timeline.Status) ToolCallOption {
-	return ToolCallOption{"status " + string(s), nil, func(c timeline.ToolCall) (differs, error) {
+	var wrong error
+	switch s {
+	case timeline.Running, timeline.Completed, timeline.Failed, timeline.Canceled:
+	default:
+		wrong = fmt.Errorf("WithStatus: there is no status %q, want running, completed, failed or canceled", s)
+	}
+	return ToolCallOption{"status " + string(s), wrong, func(c timeline.ToolCall) (differs, error) {
 		if c.Status != s {
 			return say("status is %s, want %s", statusOf(c), s), nil
 		}

@@ -188,6 +188,7 @@ var _ = Describe("A todo list", func() {
 	})
 
 	It("is told with the entry that differs, and shown with all", func() {
+		Expect(BeTodo("one", timeline.TodoEntry{Text: "two", Completed: true}).String()).To(Equal(`be a todo list ["one", "two" (completed)]`))
 		Expect(failure(plan, BeTodo("fix it", timeline.TodoEntry{Text: "test it", Status: "completed", Completed: true}))).
 			To(Equal(`entry 1: completed is false, want true
     status is "pending", want "completed"

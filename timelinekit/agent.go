@@ -96,6 +96,9 @@ func MCPServers(servers ...fakeagent.MCPServer) RunOption {
 // CreateAgent makes an agent without a turn and returns its id. A before hook that stops it is a [HookError]; a provider that does not
 // start its session is an error too. Then there is no agent.
 func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID string, err error) {
+	if err := h.astray(); err != nil {
+		return "", err
+	}
 	var c agentConfig
 	for _, o := range opts {
 		o(&c)

@@ -145,7 +145,7 @@ type AgentCreate struct {
 	Provider   string            // the id of a provider that is registered
 	Cwd        string            // cannot be changed
 	Title      string            // for people; may be ""
-	Env        map[string]string // of the session, see [SessionOpen]
+	Env        map[string]string // of the session, see [SessionOpen]; never nil in a hook
 	MCPServers []fakeagent.MCPServer
 }
 
@@ -157,7 +157,7 @@ type SessionOpen struct {
 	Cwd         string
 	Reason      string            // "create": this host opens no session again
 	Purpose     string            // "interactive"
-	Env         map[string]string // added to the environment of the agent's commands, and of its MCP servers that are commands
+	Env         map[string]string // added to the environment of the agent's commands, and of its MCP servers that are commands; never nil in a hook
 }
 
 // WorkspaceCreate is the request workspace.create.
@@ -168,7 +168,7 @@ type WorkspaceCreate struct {
 }
 
 func (r AgentCreate) clone() AgentCreate {
-	r.Env = maps.Clone(r.Env)
+	r.Env = copied(r.Env)
 	r.MCPServers = slices.Clone(r.MCPServers)
 	for i, s := range r.MCPServers {
 		s.Args, s.Env, s.Headers = slices.Clone(s.Args), maps.Clone(s.Env), maps.Clone(s.Headers)
@@ -177,8 +177,16 @@ func (r AgentCreate) clone() AgentCreate {
 	return r
 }
 
-func (r SessionOpen) clone() SessionOpen         { r.Env = maps.Clone(r.Env); return r }
+func (r SessionOpen) clone() SessionOpen         { r.Env = copied(r.Env); return r }
 func (r WorkspaceCreate) clone() WorkspaceCreate { return r }
+
+// copied is never nil, so that a hook may set something in it.
+func copied(env map[string]string) map[string]string {
+	if env == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(env)
+}
 
 func (r AgentCreate) valid(was AgentCreate) error {
 	if r.Cwd != was.Cwd {

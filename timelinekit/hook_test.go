@@ -52,7 +52,7 @@ func eventHooks() {
 	// settled is the barrier before a look at what hooks have done.
 	settled := func(ctx context.Context) {
 		GinkgoHelper()
-		Expect(host.HooksSettled(ctx)).To(Succeed())
+		settledOn(ctx, host)
 	}
 
 	It("tell a plugin everything that happens to workspaces, agents, turns and requests, in order", func(ctx SpecContext) {
@@ -296,6 +296,31 @@ agent.turn_ended of T1, completed`))
 		Expect(err).To(HaveOccurred(), "the remover of the first p has nothing to do with the second one")
 	})
 
+	It("find an environment to put something into, also where there is none yet", func(ctx SpecContext) {
+		var kept []map[string]string
+		use("env",
+			timelinekit.Before(func(_ context.Context, r timelinekit.AgentCreate) (*timelinekit.AgentCreate, error) {
+				kept = append(kept, r.Env)
+				return nil, nil
+			}),
+			timelinekit.Before(func(_ context.Context, r timelinekit.SessionOpen) (*timelinekit.SessionOpen, error) {
+				kept = append(kept, r.Env)
+				return nil, nil
+			}))
+		_, err := host.CreateAgent(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kept).To(HaveExactElements(Not(BeNil()), Not(BeNil())))
+	})
+	It("that go wrong are logged when they do, where the test has a log: what fails because of them may be all that is shown", func(ctx SpecContext) {
+		loud := &loud{T: &recorder.T{}}
+		host := timelinekit.NewHost(loud, timelinekit.WithPlugins(timelinekit.NewPlugin("bad",
+			timelinekit.On(func(context.Context, timelinekit.TurnEnded) error { return errors.New("disk full") }))))
+		host.RunPrompt(ctx, "x")
+		settledOn(ctx, host)
+		Expect(loud.logged).To(Equal([]string{"timelinekit: plugin bad: agent.turn_ended of agent-1-turn-1: disk full"}))
+		Expect(loud.End()).To(HaveLen(1))
+	})
+
 	Describe("that go wrong", func() {
 		// after lets another plugin see every turn's end, too.
 		var seen []string
@@ -366,6 +391,21 @@ var _ = Describe("An event hook that takes more than 30 seconds", bubble.InBubbl
 		Expect(host.Violations()).To(HaveLen(2))
 	})
 })
+
+// loud is a test with a log.
+type loud struct {
+	*recorder.T
+	logged []string
+}
+
+func (l *loud) Logf(format string, args ...any) {
+	l.logged = append(l.logged, fmt.Sprintf(format, args...))
+}
+
+func settledOn(ctx context.Context, host *timelinekit.Host) {
+	GinkgoHelper()
+	Expect(host.HooksSettled(ctx)).To(Succeed())
+}
 
 // Misspelt is a plugin with a method that is nearly a hook.
 type (

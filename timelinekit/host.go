@@ -38,6 +38,8 @@ type Host struct {
 
 	mu         sync.RWMutex
 	closing    bool        // takes no new providers, agents and turns
+	over       bool        // the test may have ended: nothing is logged any more
+	virtual    bool        // it was made in a bubble of testing/synctest
 	providers  []*provider // the first one is the default
 	agents     map[string]*agent
 	order      []*agent
@@ -77,11 +79,13 @@ func WithPlugins(plugins ...Plugin) Option {
 // NewHost is a host that lives as long as the test. Without options it has one provider, fake-agent, which is
 // [fakeagent.Scripted] with shell commands allowed, gives each agent a fresh folder, and has no plugins.
 //
-// At the test's end it waits for the hooks that were fired, interrupts what still runs, waits until all has ended, removes the folders,
-// and reports the violations, all in one message.
+// At the test's end it waits for the hooks that were fired, interrupts what still runs, waits until all has ended, for 10 seconds each,
+// removes the folders, and reports the violations, all in one message. Where the test has a Logf, each is logged when it happens, too.
+//
+// A host belongs to the bubble of testing/synctest that it is made in, or to none: make it where its turns run.
 func NewHost(t T, opts ...Option) *Host {
 	t.Helper()
-	h := &Host{t: t, agents: map[string]*agent{}}
+	h := &Host{t: t, agents: map[string]*agent{}, virtual: virtual()}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	h.plugins.ctx, h.plugins.violate = h.ctx, h.violate
 	h.folders = filepath.Join(os.TempDir(), fmt.Sprintf("understudy-%d-%s", os.Getpid(), rand.Text()))
@@ -115,7 +119,26 @@ var errHostClosed = errors.New("timelinekit: the host is closed, as its test is 
 func (h *Host) violate(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.violations = append(h.violations, fmt.Sprintf(format, args...))
+	v := fmt.Sprintf(format, args...)
+	h.violations = append(h.violations, v)
+	if log, ok := h.t.(interface{ Logf(string, ...any) }); ok && !h.over {
+		log.Logf("timelinekit: %s", v) // now, as what fails because of it may be all that is shown of the test
+	}
+}
+
+// virtual says that this goroutine is in a bubble of testing/synctest, whose clock is the only one without a monotonic part.
+func virtual() bool {
+	now := time.Now()
+	return now == now.Round(0)
+}
+
+// astray is the error of a host that is used on another clock than its own, on which it would wait for ever, or end the program.
+func (h *Host) astray() error {
+	if virtual() == h.virtual {
+		return nil
+	}
+	return errors.New("timelinekit: the host was made outside of the bubble that it is used in, or the other way round; " +
+		"make it in the same bubble: in Ginkgo decorate the container whose BeforeEach makes it, not only the It")
 }
 
 // Violations are the things that went wrong where no caller could be told: a provider that broke its contract, a hold that was never
@@ -180,6 +203,9 @@ func (h *Host) close() {
 			h.violate("the agents' folders could not be removed: %v", err)
 		}
 	}
+	h.mu.Lock()
+	h.over = true
+	h.mu.Unlock()
 	if v := h.Violations(); len(v) > 0 {
 		h.t.Errorf("timelinekit: at the end of the test:\n  %s", strings.Join(v, "\n  "))
 	}

@@ -48,7 +48,7 @@ import (
 //     differ in them.
 //
 // At least one of the last four must be there. Paths, times and durations that differ from run to run are replaced as by [golden.Scrub].
-// Holds are released as soon as the agent arrives there. A txtar file cannot tell a file that ends without a newline from one with it, and
+// A card that a hook appends when a turn has ended is not among its items. Holds are released as soon as the agent arrives there. A txtar file cannot tell a file that ends without a newline from one with it, and
 // so a scenario does not.
 //
 // With the flag -understudy.update those of the last four that differ are rewritten, and want/PATH is added where it is missing; see package

@@ -53,6 +53,9 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("timelinekit: turn of agent %s not sent: %w", agentID, err)
 	}
+	if err := h.astray(); err != nil {
+		return nil, err
+	}
 	t := &Turn{AgentID: agentID, host: h, agent: a, prompt: prompt, done: make(chan struct{}), known: make(chan struct{})}
 	h.mu.RLock()
 	closing := h.closing

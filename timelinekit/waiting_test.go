@@ -133,3 +133,22 @@ var _ = Describe("A host of an Ordered container on virtual time", Ordered, bubb
 		Expect(host.AgentTimeline(id)).To(HaveItems(BeUserMessage(ContainSubstring("sleep")), BeUserMessage(ContainSubstring("sleep"))))
 	})
 })
+
+var _ = Describe("A host that was made outside of a bubble", func() {
+	var (
+		host *timelinekit.Host
+		id   string
+	)
+	BeforeEach(func(ctx SpecContext) {
+		host = timelinekit.NewHost(GinkgoT())
+		id = host.RunPrompt(ctx, "x").AgentID
+	})
+	It("says so when it is used inside, where it would wait for ever or end the program", bubble.InBubble, func(ctx SpecContext) {
+		const why = "timelinekit: the host was made outside of the bubble that it is used in, or the other way round; " +
+			"make it in the same bubble: in Ginkgo decorate the container whose BeforeEach makes it, not only the It"
+		_, err := host.CreateAgent(ctx)
+		Expect(err).To(MatchError(why))
+		_, err = host.SendTurn(ctx, id, "y")
+		Expect(err).To(MatchError(why))
+	})
+})
