@@ -21,7 +21,7 @@ func aTurn(n int) timeline.Items {
 			items[i] = timeline.Reasoning{Text: "look at number " + id}
 		case 1:
 			items[i] = timeline.ToolCall{CallID: id, Name: "Write", Status: timeline.Completed,
-				Detail: timeline.Write{FilePath: "/work/" + id, Content: "export const a = 1;\n"}}
+				Detail: timeline.Write{FilePath: "/repo/" + id, Content: "export const a = 1;\n"}}
 		case 2:
 			items[i] = timeline.ToolCall{CallID: id, Name: "Bash", Status: timeline.Failed, Error: "exit code 1",
 				Detail: timeline.Shell{Command: "test " + id, Output: "1 failed", ExitCode: timeline.Exited(1)}}

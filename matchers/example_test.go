@@ -25,7 +25,7 @@ var g = gomega.NewGomega(func(message string, _ ...int) { fmt.Println(message) }
 // a turn as a host stored it
 var work = timeline.Items{
 	timeline.Reasoning{Text: "let me check"},
-	timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/work/a.ts"}, Status: timeline.Completed},
+	timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/repo/a.ts"}, Status: timeline.Completed},
 	timeline.ToolCall{Name: "Bash", Detail: timeline.Shell{Command: "npm test"}, Status: timeline.Failed, Error: "exit code 1"},
 	timeline.AssistantMessage{Text: "The tests fail."},
 }
@@ -161,7 +161,7 @@ func ExampleBeErrorItem() {
 }
 
 func ExampleBeToolCall() {
-	write := timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/work/a.ts"}, Status: timeline.Completed}
+	write := timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/repo/a.ts"}, Status: timeline.Completed}
 	g.Expect(write).To(matchers.BeToolCall(gomega.Or(gomega.Equal("Edit"), gomega.Equal("MultiEdit"))))
 	// Output:
 	// name is "Write", want Or {Matchers:[Equal {Expected:"Edit"}, Equal {Expected:"MultiEdit"}]}
@@ -172,7 +172,7 @@ func ExampleBeToolCall() {
 }
 
 func ExampleBeShellCall() {
-	write := timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/work/a.ts"}, Status: timeline.Completed}
+	write := timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/repo/a.ts"}, Status: timeline.Completed}
 	g.Expect(write).To(matchers.BeShellCall("npm test"))
 	// Output:
 	// it is tool_call Write "a.ts" completed, want to be a shell call "npm test"
@@ -206,11 +206,11 @@ func ExampleWithError() {
 
 // A script names a file by its path below the agent's folder, and so may a test.
 func ExampleBeWriteCall() {
-	write := timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/work/src/a.ts", Content: "1"}, Status: timeline.Completed}
+	write := timeline.ToolCall{Name: "Write", Detail: timeline.Write{FilePath: "/repo/src/a.ts", Content: "1"}, Status: timeline.Completed}
 	g.Expect(write).To(matchers.BeWriteCall("src/a.ts"))
 	g.Expect(write).To(matchers.BeWriteCall("src/b.ts"))
 	// Output:
-	// path is "/work/src/a.ts", want "src/b.ts"
+	// path is "/repo/src/a.ts", want "src/b.ts"
 	//
 	// Expected
 	//     tool_call Write "a.ts" completed
@@ -218,7 +218,7 @@ func ExampleBeWriteCall() {
 }
 
 func ExampleBeEditCall() {
-	edit := timeline.ToolCall{Name: "Edit", Detail: timeline.Edit{FilePath: "/work/a.ts"}, Status: timeline.Failed, Error: "a.ts does not exist"}
+	edit := timeline.ToolCall{Name: "Edit", Detail: timeline.Edit{FilePath: "/repo/a.ts"}, Status: timeline.Failed, Error: "a.ts does not exist"}
 	g.Expect(edit).To(matchers.BeEditCall("a.ts", matchers.WithStatus(timeline.Completed)))
 	// Output:
 	// status is failed (a.ts does not exist), want completed
