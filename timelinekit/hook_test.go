@@ -392,6 +392,50 @@ var _ = Describe("An event hook that takes more than 30 seconds", bubble.InBubbl
 	})
 })
 
+var _ = Describe("An event hook that returns the error of a provider which ended its own goroutine", bubble.InBubble, func() {
+	It("has the plugin's next hooks called one at a time all the same", func(ctx SpecContext) {
+		t := &recorder.T{}
+		host := puppetHost(t, &puppet{onStart: func(s fakeagent.SessionConfig) error {
+			if s.ThreadID == "agent-2" {
+				runtime.Goexit()
+			}
+			return nil
+		}, onSend: func(p *puppet, in fakeagent.TurnInput, id string) error {
+			p.emit(in.ThreadID, id, event.TurnStarted{})
+			p.emit(in.ThreadID, id, event.TurnCompleted{State: event.TurnEndCompleted})
+			return nil
+		}})
+		running, most, calls := 0, 0, 0
+		var mu sync.Mutex
+		count := func(n int) (call int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += n
+			most = max(most, running)
+			calls += max(n, 0)
+			return calls
+		}
+		_, err := host.Use(timelinekit.NewPlugin("bad", timelinekit.On(func(ctx context.Context, e timelinekit.TurnEnded) error {
+			defer count(-1)
+			if count(1) == 1 {
+				_, err := host.CreateAgent(ctx)
+				return err
+			}
+			time.Sleep(time.Second)
+			return nil
+		})))
+		Expect(err).NotTo(HaveOccurred())
+		id := host.RunPrompt(ctx, "x").AgentID
+		host.SendPrompt(ctx, id, "y")
+		host.SendPrompt(ctx, id, "z")
+		Expect(host.HooksSettled(ctx)).To(Succeed())
+		Expect(calls).To(Equal(3))
+		Expect(most).To(Equal(1))
+		Expect(t.End()).To(Equal([]string{"timelinekit: at the end of the test:\n  plugin bad: agent.turn_ended of T1: " +
+			"timelinekit: agent agent-2 could not start: provider puppet: it called runtime.Goexit, as t.FailNow and t.Fatal do"}))
+	})
+})
+
 // loud is a test with a log.
 type loud struct {
 	*recorder.T

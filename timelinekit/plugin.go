@@ -180,14 +180,14 @@ func (ps *plugins) tell(p *plugin, f firing) {
 	ps.guard(ctx, p, f.what, func(ctx context.Context) error {
 		_, err := f.hook(ctx, f.in)
 		return err
-	}, func(err error) {
+	}, func(err error, gone bool) {
 		if late.Stop() && err != nil && ps.ctx.Err() == nil {
 			ps.violate("plugin %s: %s: %v", p.id, f.what, err)
 		}
 		ps.mu.Lock()
 		p.returned++
 		ps.mu.Unlock()
-		if errors.Is(err, errGoexit) {
+		if gone {
 			go ps.drain(p)
 		}
 	})
@@ -234,7 +234,7 @@ func (ps *plugins) ask(ctx context.Context, p *plugin, f firing) (any, error) {
 		ps.guard(own, p, f.what, func(ctx context.Context) (err error) {
 			out, err = f.hook(ctx, f.in)
 			return err
-		}, func(err error) { answered <- answer{out, err} })
+		}, func(err error, _ bool) { answered <- answer{out, err} })
 	}()
 	select {
 	case a := <-answered:
@@ -247,15 +247,15 @@ func (ps *plugins) ask(ctx context.Context, p *plugin, f firing) (any, error) {
 var errLate = fmt.Errorf("has not returned within %v", hookLimit)
 
 // guard runs a hook and hands over how it ended.
-func (ps *plugins) guard(ctx context.Context, p *plugin, what string, run func(context.Context) error, over func(error)) {
+func (ps *plugins) guard(ctx context.Context, p *plugin, what string, run func(context.Context) error, over func(err error, gone bool)) {
 	watched(func() (err error) {
 		pprof.Do(context.WithValue(ctx, pluginKey{}, p), pprof.Labels("understudy.doing", "plugin "+p.id+" is in "+what), func(ctx context.Context) { err = run(ctx) })
 		return err
-	}, func(err error) {
-		if errors.Is(err, errGoexit) {
+	}, func(err error, gone bool) {
+		if gone {
 			err = fmt.Errorf("%w, and so do methods of the host that return no error; a hook returns its error, and uses those that return one, such as SendTurn and Await", err)
 		}
-		over(err)
+		over(err, gone)
 		ps.mu.Lock()
 		defer ps.mu.Unlock()
 		i := slices.Index(p.now, what)

@@ -141,7 +141,7 @@ func call[V any](ctx context.Context, h *Host, p *provider, limit time.Duration,
 		watched(func() (err error) {
 			v, err = do(own)
 			return err
-		}, func(err error) { returned <- result{v, err} })
+		}, func(err error, _ bool) { returned <- result{v, err} })
 	}()
 	select {
 	case r := <-returned:
@@ -154,16 +154,19 @@ func call[V any](ctx context.Context, h *Host, p *provider, limit time.Duration,
 	}
 }
 
-// watched calls a function of the test's and hands over how that ended: with its error, a panic, or the end of this goroutine.
-func watched(f func() error, over func(error)) {
+// watched calls a function of the test's and hands over how that ended: with its error, a panic, or the end of this goroutine, which is
+// then gone. An error alone does not tell: it may come from another function that was watched.
+func watched(f func() error, over func(err error, gone bool)) {
 	var err error = errGoexit
+	gone := true
 	defer func() {
 		if r := recover(); r != nil {
-			err = abandoned(fmt.Sprintf("it panicked: %v\n%s", r, debug.Stack()))
+			err, gone = abandoned(fmt.Sprintf("it panicked: %v\n%s", r, debug.Stack())), false
 		}
-		over(err)
+		over(err, gone)
 	}()
 	err = f()
+	gone = false
 }
 
 // abandoned is a function that did not return.

@@ -237,9 +237,7 @@ func (t *Turn) Ended() (run Run, over bool) {
 // Gate is the gate of that name for the turn's agent; see [fakeagent.Gate]. It fails the test if the agent's provider has no gates.
 func (t *Turn) Gate(name string) *fakeagent.Gate {
 	t.host.t.Helper()
-	p, ok := t.agent.provider.Provider.(interface {
-		Gate(threadID, name string) *fakeagent.Gate
-	})
+	p, ok := t.agent.provider.Provider.(gated)
 	if !ok {
 		t.host.t.Fatalf("timelinekit: provider %s has no gates; only a fakeagent.Instance has", t.agent.provider.id)
 		return nil
