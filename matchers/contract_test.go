@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -137,6 +138,16 @@ var subjects = []subject{
 		`row 0, assistant_message "done": it is the first row of turn T1, and should be the user's message`,
 		"      0 user_message \"fix it\"  <- T1\n      1 assistant_message \"done\"", `      0 assistant_message "done"  <- T1`,
 		"rows, such as those of AgentRows, or events ([]event.Event)", "be well-formed"},
+
+	{"HaveExited", HaveExited(0), exitedWith(0), running(),
+		`the process still runs, want exit code 0`, "    process 7 exited with code 0", "    process 7 still runs",
+		"a process, with the methods Exited and ExitCode", "have exited with code 0"},
+	{"BeKilledBy", BeKilledBy(os.Kill), killedBy(os.Kill), running(),
+		`the process still runs, want it killed by signal "killed"`, `    process 7 was killed by signal "killed"`, "    process 7 still runs",
+		"a process, with the methods Exited and ExitSignal", `be killed by signal "killed"`},
+	{"HaveSentRequest", HaveSentRequest("session/new", map[string]any{"cwd": "/w"}), record{{"session/new", `{"cwd":"/w"}`}}, record{},
+		`the host sent no request "session/new" with params {"cwd":"/w"}, nor any other`, `      0 session/new {"cwd":"/w"}`, "    (no requests)",
+		"the record of a host's requests, with the method HostRequests", `have the host's request "session/new" with params {"cwd":"/w"}`},
 }
 
 var _ = Describe("Every matcher", func() {

@@ -2,8 +2,10 @@ package matchers_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -414,6 +416,66 @@ func ExampleEmitExactly() {
 	//       0 turn.started
 	//       1 any event turn turn-1 item a-1-2
 	//       2 turn.completed
+}
+
+// agent is a process as mockproc has them, and so is one of your own with these methods.
+type agent struct {
+	exited chan struct{}
+	code   int
+	signal os.Signal
+}
+
+func (a *agent) PID() int                { return 900000 }
+func (a *agent) Exited() <-chan struct{} { return a.exited }
+func (a *agent) ExitCode() int           { return a.code }
+func (a *agent) ExitSignal() os.Signal   { return a.signal }
+
+// HostRequests are what the host asked of it.
+func (a *agent) HostRequests() (methods []string, params []json.RawMessage) {
+	return []string{"initialize", "session/new"}, []json.RawMessage{[]byte(`{"protocolVersion":1}`), []byte(`{"cwd":"/repo"}`)}
+}
+
+func ExampleHaveExited() {
+	proc := &agent{exited: make(chan struct{})}
+	g.Expect(proc).NotTo(matchers.HaveExited(0))
+	proc.code = 1
+	close(proc.exited)
+	g.Eventually(proc).Should(matchers.HaveExited(gomega.BeNumerically(">", 0)))
+	g.Expect(proc).To(matchers.HaveExited(0))
+	// Output:
+	// exit code is 1, want 0
+	//
+	// Expected
+	//     process 900000 exited with code 1
+	// to have exited with code 0
+}
+
+func ExampleBeKilledBy() {
+	proc := &agent{exited: make(chan struct{}), code: 137, signal: os.Kill}
+	close(proc.exited)
+	g.Expect(proc).To(matchers.BeKilledBy(gomega.BeElementOf(os.Interrupt, os.Kill)))
+	g.Expect(proc).To(matchers.BeKilledBy(os.Interrupt))
+	// Output:
+	// signal is "killed", want "interrupt"
+	//
+	// Expected
+	//     process 900000 was killed by signal "killed"
+	// to be killed by signal "interrupt"
+}
+
+func ExampleHaveSentRequest() {
+	proc := &agent{exited: make(chan struct{})}
+	g.Expect(proc).To(matchers.HaveSentRequest("session/new", gomega.HaveKeyWithValue("cwd", gomega.HavePrefix("/"))))
+	g.Expect(proc).To(matchers.HaveSentRequest("initialize", map[string]int{"protocolVersion": 2}))
+	// Output:
+	// the host sent no request "initialize" with params {"protocolVersion":2}
+	// request 0 is not the one: params.protocolVersion is 1, want 2
+	//
+	// Expected
+	//     process 900000 still runs
+	//       0 initialize {"protocolVersion":1}
+	//       1 session/new {"cwd":"/repo"}
+	// to have the host's request "initialize" with params {"protocolVersion":2}
 }
 
 // A matcher of one's own goes where those of this package go, and fails like them.

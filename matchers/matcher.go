@@ -29,23 +29,26 @@
 //   - All that was done: [HaveItems] in full, [ContainItems] in part, [HaveToolCall], [HaveNoFailedToolCalls], [HaveAssistantText], of a
 //     Run, a *timelinekit.Turn, a Timeline, items, rows or plugin rows. Of a run or a turn they see that turn without the user's message.
 //   - Rows as they are stored: [HaveRow]. Events: [EmitEvents], [EmitExactly]. Both: [BeWellFormed].
+//   - A process that plays an agent: [HaveExited], [BeKilledBy], and of what the host sent it [HaveSentRequest]. It is whatever has the
+//     methods that these ask for.
 //
 // A text, such as a command line, is given as a string, which must be equal, or as any matcher: of this package, of Gomega, or one's own. A
 // JSON value is given as a value, which must be the same JSON, or as any matcher.
 //
-// An item of another type does not match. What is no item or timeline at all is an error, with To and with NotTo, and so is a wrong
-// argument of a matcher: a slip of that kind cannot make a NotTo pass.
+// An item of another type does not match. What is no item, timeline or process at all is an error, with To and with NotTo, and so is a
+// wrong argument of a matcher: a slip of that kind cannot make a NotTo pass.
 //
 // # Waiting
 //
-// Eventually takes a function that reads, and calls it, or a turn:
+// Eventually takes a function that reads, and calls it, or a turn, or a process:
 //
 //	Eventually(host.TimelineOf(id)).Should(ContainItems(BePluginRow("turn-summary")))
 //	Eventually(turn).Should(EndCompleted())
+//	Eventually(proc).Should(HaveExited(0))
 //
-// If the turn has ended, the second one does not wait: it fails at once, and says how. So it does inside And, Or, Not and WithTransform.
-// There is no such early end where Eventually has a function, nor inside of ContainElement, since Gomega does not ask there. What hooks
-// append after its end is no longer the turn's: wait for it on the timeline.
+// If the turn has ended, or the process has exited, the last two do not wait: they fail at once, and say how. So they do inside And, Or,
+// Not and WithTransform. There is no such early end where Eventually has a function, nor inside of ContainElement, since Gomega does not
+// ask there. What hooks append after a turn's end is no longer the turn's: wait for it on the timeline.
 //
 // # Without Gomega, and with others
 //
@@ -79,7 +82,7 @@ import (
 type Matcher interface {
 	types.GomegaMatcher
 
-	// MatchMayChangeInTheFuture is false for a turn that has ended. Gomega's Eventually asks it.
+	// MatchMayChangeInTheFuture is false for a turn that has ended, and for a process that has exited. Gomega's Eventually asks it.
 	MatchMayChangeInTheFuture(actual any) bool
 
 	Matches(actual any) bool // for gomock: an error is no match
@@ -97,6 +100,7 @@ type matcher struct {
 	test        func(actual any) (verdict, error)
 	entry       func(actual any) (differs, error) // the same where it stands among others; may be nil
 	near        func(actual any) bool             // that it is probably the one that was meant; may be nil
+	sees        func(actual any) (table, bool)    // what messages show of the actual, if not what show does; may be nil
 }
 
 // differs says what differs. It is nil where nothing does. It is asked right after the test, since a foreign matcher may keep state, or
@@ -178,6 +182,8 @@ func (m matcher) MatchMayChangeInTheFuture(actual any) bool {
 		}
 		_, over := a.Ended()
 		return !over
+	case process:
+		return !isNilPointer(a) && !hasExited(a)
 	}
 	return true
 }
@@ -210,7 +216,7 @@ func (m matcher) FailureMessage(actual any) string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case v.differs == "": // the actual is a turn that went on
+	case v.differs == "": // the actual is a turn that went on, or a process
 		v.differs = "it did not match when it was asked, but now it does"
 	}
 	return m.message(v.differs, actual, v, "to ")
@@ -228,7 +234,7 @@ func (m matcher) message(said string, actual any, v verdict, to string) string {
 	}
 	left := limit() - len(said)
 	wanted := m.expected(v.want, max(least, left/2))
-	shown := show(actual, v.got, max(least, left-len(wanted)))
+	shown := m.show(actual, v.got, max(least, left-len(wanted)))
 	return said + "Expected\n" + shown + "\n" + to + wanted
 }
 
@@ -240,5 +246,14 @@ func (m matcher) Got(actual any) string {
 	if v.differs != "" {
 		v.differs = clip(v.differs, limit()/2) + "\n"
 	}
-	return v.differs + show(actual, v.got, limit()/2)
+	return v.differs + m.show(actual, v.got, limit()/2)
+}
+
+func (m matcher) show(actual any, at, size int) string {
+	if m.sees != nil {
+		if t, ok := m.sees(actual); ok {
+			return t.part(at, size)
+		}
+	}
+	return show(actual, at, size)
 }

@@ -229,6 +229,9 @@ func show(actual any, at, size int) string {
 	if one, ok := oneLine(actual); ok {
 		return format.Indent + cut(one, size)
 	}
+	if text, ok := processText(actual); ok {
+		return format.IndentString(clip(text, size), 1)
+	}
 	return format.Object(actual, 1)
 }
 
@@ -242,6 +245,9 @@ func brief(actual any) string {
 	}
 	if one, ok := oneLine(actual); ok {
 		return one
+	}
+	if line, ok := processLine(actual); ok {
+		return line
 	}
 	return describe(actual)
 }

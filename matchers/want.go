@@ -95,7 +95,7 @@ func compare(what, got, want string) differs {
 }
 
 // ask asks a matcher about got. One of ours says itself what differs. For any other it is said what got is, and what the matcher says,
-// except where that would only be the same again.
+// except where that would only be the same again: of a text, an exit code, a signal.
 func ask(m types.GomegaMatcher, is func() string, got any) (differs, error) {
 	if ours, ok := m.(matcher); ok {
 		return ours.asEntry()(got)
@@ -106,8 +106,11 @@ func ask(m types.GomegaMatcher, is func() string, got any) (differs, error) {
 	}
 	return func() string {
 		said := is() + ", want " + wanted(m)
-		if _, ok := got.(string); ok && reflect.Indirect(reflect.ValueOf(m)).Type().PkgPath() == "github.com/onsi/gomega/matchers" {
-			return said
+		switch got.(type) {
+		case string, int, interface{ Signal() }:
+			if reflect.Indirect(reflect.ValueOf(m)).Type().PkgPath() == "github.com/onsi/gomega/matchers" {
+				return said
+			}
 		}
 		return said + ":\n" + format.IndentString(strings.TrimRight(m.FailureMessage(got), "\n"), 1)
 	}, nil
@@ -205,7 +208,8 @@ func unexpected(name, expects string, actual any) error {
 	if _, ours := tableOf(actual); ours {
 		return fmt.Errorf("%s expects %s.  Got:\n    <%T>\n%s", name, expects, actual, show(actual, 0, limit()/2))
 	}
-	if _, ours := oneLine(actual); ours {
+	_, ours := oneLine(actual)
+	if _, isProcess := processText(actual); ours || isProcess {
 		return fmt.Errorf("%s expects %s.  Got:\n%s", name, expects, show(actual, 0, limit()/2))
 	}
 	return fmt.Errorf("%s expects %s.  Got:\n%s", name, expects, format.Object(actual, 1))
