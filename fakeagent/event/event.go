@@ -2,7 +2,7 @@
 // timeline items.
 //
 // Names and fields mirror the provider runtime contract of T3 Code: an envelope with ids and a payload for each type. Beyond the
-// contract are seq in the envelope, error in an item's payload and errorCode in turn.completed.
+// contract are seq in the envelope, error in an item's payload, errorCode in turn.completed, and the process events.
 package event
 
 import (
@@ -224,6 +224,20 @@ type (
 		Message string `json:"message"`
 	}
 
+	// ProcessExit says that the agent ends its process now, with a code or by a signal such as "SIGKILL".
+	ProcessExit struct {
+		Code   int    `json:"code,omitempty"`
+		Signal string `json:"signal,omitempty"`
+	}
+	// ProcessStderr is text for the standard error of the agent's process.
+	ProcessStderr struct {
+		Text string `json:"text"`
+	}
+	// ProcessRaw are bytes for its standard output, as they are.
+	ProcessRaw struct {
+		Bytes []byte `json:"base64"`
+	}
+
 	// Raw is an event of a type that this version does not know.
 	Raw struct {
 		Name string
@@ -246,6 +260,9 @@ func (UserInputRequested) Type() string { return "user-input.requested" }
 func (UserInputResolved) Type() string  { return "user-input.resolved" }
 func (TokenUsageUpdated) Type() string  { return "thread.token-usage.updated" }
 func (RuntimeError) Type() string       { return "runtime.error" }
+func (ProcessExit) Type() string        { return "process.exit" }
+func (ProcessStderr) Type() string      { return "process.stderr" }
+func (ProcessRaw) Type() string         { return "process.raw" }
 func (r Raw) Type() string              { return r.Name }
 
 func (SessionStarted) payload()     {}
@@ -263,7 +280,18 @@ func (UserInputRequested) payload() {}
 func (UserInputResolved) payload()  {}
 func (TokenUsageUpdated) payload()  {}
 func (RuntimeError) payload()       {}
+func (ProcessExit) payload()        {}
+func (ProcessStderr) payload()      {}
+func (ProcessRaw) payload()         {}
 func (Raw) payload()                {}
+
+// String is what is said of the agent, such as: the agent exited with code 1.
+func (p ProcessExit) String() string {
+	if p.Signal != "" {
+		return "the agent was killed by " + p.Signal
+	}
+	return "the agent exited with code " + strconv.Itoa(p.Code)
+}
 
 var payloadTypes = map[string]func([]byte) (Payload, error){
 	"session.started":            decode[SessionStarted],
@@ -281,6 +309,9 @@ var payloadTypes = map[string]func([]byte) (Payload, error){
 	"user-input.resolved":        decode[UserInputResolved],
 	"thread.token-usage.updated": decode[TokenUsageUpdated],
 	"runtime.error":              decode[RuntimeError],
+	"process.exit":               decode[ProcessExit],
+	"process.stderr":             decode[ProcessStderr],
+	"process.raw":                decode[ProcessRaw],
 }
 
 func decode[T Payload](data []byte) (Payload, error) {

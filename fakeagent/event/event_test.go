@@ -102,6 +102,11 @@ var _ = Describe("The JSON form of an event", func() {
 			`"toolUses":13,"durationMs":14,"compactsAutomatically":true}}`),
 		Entry("no tokens yet", event.TokenUsageUpdated{}, "thread.token-usage.updated", `{"usage":{"usedTokens":0}}`),
 		Entry("a fault of the provider", event.RuntimeError{Message: "lost"}, "runtime.error", `{"message":"lost"}`),
+		Entry("the agent's process ends well", event.ProcessExit{}, "process.exit", `{}`),
+		Entry("the agent's process ends with a code", event.ProcessExit{Code: 3}, "process.exit", `{"code":3}`),
+		Entry("the agent's process is killed", event.ProcessExit{Signal: "SIGKILL"}, "process.exit", `{"signal":"SIGKILL"}`),
+		Entry("a complaint on standard error", event.ProcessStderr{Text: "a < b\n"}, "process.stderr", `{"text":"a < b\n"}`),
+		Entry("bytes between the lines of a protocol", event.ProcessRaw{Bytes: []byte("a\xff\n")}, "process.raw", `{"base64":"Yf8K"}`),
 		Entry("a type that this version does not know", event.Raw{Name: "account.updated", JSON: json.RawMessage(`{"z":"<","a":1.50}`)},
 			"account.updated", `{"z":"<","a":1.50}`),
 	)
@@ -173,6 +178,8 @@ var _ = Describe("Decoding an event of foreign origin", func() {
 		Entry("in a payload", foreign("turn.completed", `{"state":5}`), "event: turn.completed: ", "state must be "),
 		Entry("in an item", foreign("item.started", `{"itemType":"x","title":5}`), "event: item.started: ", "title must be "),
 		Entry("deep in a payload", foreign("turn.plan.updated", `{"plan":[{"step":1}]}`), "event: turn.plan.updated: ", "plan.step must be "),
+		Entry("bytes that are a number", foreign("process.raw", `{"base64":5}`), "event: process.raw: ", "base64 must be a string, is a number"),
+		Entry("bytes in no base64", foreign("process.raw", `{"base64":"!"}`), "event: process.raw: ", "illegal base64 data at input byte 0"),
 		Entry("a count that is a fraction", foreign("thread.token-usage.updated", `{"usage":{"usedTokens":1.5}}`), "event: thread.token-usage.updated: ", "usage.usedTokens must be "),
 	)
 
@@ -182,6 +189,14 @@ var _ = Describe("Decoding an event of foreign origin", func() {
 		Expect(e).To(Equal(live("", event.TurnStarted{})))
 	})
 })
+
+var _ = DescribeTable("The end of a process says of the agent", func(p event.ProcessExit, want string) {
+	Expect(p.String()).To(Equal(want))
+},
+	Entry("how it exited", event.ProcessExit{Code: 3}, "the agent exited with code 3"),
+	Entry("that it exited well, which is not what anybody expects of it", event.ProcessExit{}, "the agent exited with code 0"),
+	Entry("what killed it", event.ProcessExit{Signal: "SIGKILL"}, "the agent was killed by SIGKILL"),
+)
 
 var _ = DescribeTable("An event on one line says what it is and says, but not when and where it came:", func(e event.Event, want string) {
 	Expect(event.Line(e)).To(Equal(want))

@@ -74,6 +74,9 @@ var _ = Describe("The fold of events into timeline items", func() {
 		Entry("a question", event.UserInputRequested{}),
 		Entry("an answer to a question", event.UserInputResolved{}),
 		Entry("what was used of tokens", event.TokenUsageUpdated{}),
+		Entry("the end of a process, of which its turn tells", event.ProcessExit{Code: 1}),
+		Entry("a complaint on standard error", event.ProcessStderr{Text: "x"}),
+		Entry("bytes between the lines of a protocol", event.ProcessRaw{Bytes: []byte("x")}),
 		Entry("a type that this version does not know", event.Raw{Name: "novel", JSON: json.RawMessage(`{}`)}),
 	)
 })

@@ -44,13 +44,60 @@ type Request struct {
 	Attempt int // from 1
 }
 
-// ParseFile reads a file of scripts. It is as strict as [Parse].
-func ParseFile(data []byte) (File, error) {
+// Field is a key beside turns and routes that belongs to whoever reads the file, as a process's exit code does in a scenario of one.
+type Field struct {
+	Key  string
+	Read func(value []byte) error // its error completes the sentence that begins with the key, such as: must be a string
+}
+
+// ParseFile reads a file of scripts. It is as strict as [Parse]. A file that may have fields of the caller's need not have any scripts.
+func ParseFile(data []byte, fields ...Field) (File, error) {
 	var f File
-	if err := parseText(string(data), f.shape); err != nil {
+	err := parseText(string(data), func(o *object) {
+		f.shape(o)
+		for _, field := range fields {
+			o.foreign(field)
+		}
+		if len(fields) > 0 && o.member("stepDelayMs") == nil { // which would have no steps to delay
+			o.missing = nil
+		}
+	})
+	if err != nil {
 		return File{}, err
 	}
 	return f, nil
+}
+
+func (o *object) foreign(f Field) {
+	if o.mode == describing {
+		o.add(f.Key, 0, "", nil)
+	} else if v, ok := o.take(f.Key, 0, "any JSON", isAny); ok {
+		if err := f.Read([]byte(v.raw())); err != nil {
+			o.fail(f.Key, "%v", err)
+		}
+	}
+}
+
+// MarshalJSON is the file's JSON, in its form with turns and routes. The error of one that JSON cannot carry is an [*Error];
+// [ParseFile] would refuse the same file for the same reason.
+func (f File) MarshalJSON() ([]byte, error) {
+	b, err := write(f.shape)
+	if err == nil {
+		err = tooLong(len(b))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// UnmarshalJSON is [ParseFile] for encoding/json.
+func (f *File) UnmarshalJSON(data []byte) error {
+	out, err := ParseFile(data)
+	if err == nil {
+		*f = out
+	}
+	return err
 }
 
 // Pick is the script of a turn: that of the first route that fits, else that of the turn's number, the last one for every turn
@@ -77,9 +124,14 @@ func (w When) fits(r Request) bool {
 
 func (f *File) shape(o *object) {
 	var one Script
-	one.shape(o)
+	var some flags
+	if o.mode != writing {
+		one.shape(o)
+	} else if len(f.Turns) == 0 {
+		some = must // a file says one or the other, and turns must not be empty
+	}
 	list(o, &f.Turns, "turns", filled, "the scripts of the agent's turns; the last one repeats", "turn")
-	list(o, &f.Routes, "routes", 0, "scripts for turns that fit, tried before turns", "route")
+	list(o, &f.Routes, "routes", some, "scripts for turns that fit, tried before turns", "route")
 	for _, key := range []string{"turns", "routes"} {
 		o.apart(key, "steps")
 		o.apart(key, "stepDelayMs")
@@ -96,33 +148,38 @@ func (f *File) shape(o *object) {
 }
 
 func (r *Route) shape(o *object) {
-	nested(o, &r.When, false, "when", "what a turn must be like; all conditions must hold")
+	nested(o, &r.When, r.When != When{}, "when", "what a turn must be like; all conditions must hold")
 	o.number(&r.Times, "times", 0, 1, "how many turns may take this route, any number by default")
 	r.Script.shape(o)
-	if o.mode == parsing && o.val.first() == '[' {
+	switch {
+	case o.mode == parsing && o.val.first() == '[':
 		o.fail("", "must be an object with when and steps, is %s", o.val.excerpt())
+	case o.mode == writing:
+		o.only = nil // steps alone are no route
 	}
 }
 
 func (w *When) shape(o *object) {
-	nested(o, &w.Prompt, false, "prompt", "a text that the prompt contains, or a regular expression")
+	nested(o, &w.Prompt, w.Prompt != Pattern{}, "prompt", "a text that the prompt contains, or a regular expression")
 	o.number(&w.Turn, "turn", 0, 1, "the agent's Nth turn")
 	o.number(&w.Attempt, "attempt", 0, 1, "the Nth time that the agent got this very prompt")
 }
 
 func (p *Pattern) shape(o *object) {
-	text := o.text(&p.Text, "text", short|filled, "a text that the prompt contains")
+	o.text(&p.Text, "text", short|filled, "a text that the prompt contains")
 	var expr string
-	if o.text(&expr, "regexp", filled, "a regular expression in the syntax of Go's package regexp") {
+	f := filled
+	if p.Regexp != nil {
+		expr, f = p.Regexp.String(), must|filled
+	}
+	if o.text(&expr, "regexp", f, "a regular expression in the syntax of Go's package regexp") && o.mode == parsing {
 		re, err := regexp.Compile(expr)
 		if err != nil {
 			o.fail("regexp", "does not compile: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
 		p.Regexp = re
-	} else if o.mode == parsing && !text {
-		o.missing = &Error{Reason: "needs text or regexp", Offset: o.val.pos}
 	}
-	o.apart("text", "regexp")
+	o.either("text", "regexp")
 }
 
 // FromPrompt is the script that a prompt carries: the body of its one fenced block whose language is fake-agent, else the whole

@@ -1,7 +1,11 @@
 package script_test
 
 import (
+	"encoding/json"
+	"errors"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -151,5 +155,165 @@ var _ = Describe("A file of scripts", func() {
 		_, err := script.ParseFile([]byte("{\n  \"turns\": [\n    [{\"say\": \"x\"}],\n  ]\n}\n"))
 		Expect(err).To(MatchError("invalid character ']' looking for beginning of value (line 4, column 3)"))
 		Expect(refusal(err).Syntax).To(BeTrue())
+	})
+})
+
+var _ = Describe("A file of scripts in Go and in JSON", func() {
+	written := func(f script.File) string {
+		GinkgoHelper()
+		b, err := f.MarshalJSON()
+		Expect(err).NotTo(HaveOccurred())
+		return string(b)
+	}
+
+	DescribeTable("has",
+		func(f script.File, text string) {
+			Expect(written(f)).To(Equal(text))
+			Expect(parseFile(text)).To(Equal(f))
+		},
+		Entry("a turn as a bare array, and one with a delay as an object",
+			script.File{Turns: []script.Script{script.New(script.Say("a < b")), {Steps: []script.Step{script.Exit(1)}, StepDelay: time.Second}}},
+			`{"turns":[[{"say":"a < b"}],{"stepDelayMs":1000,"steps":[{"exit":1}]}]}`),
+		Entry("a turn without steps", script.File{Turns: []script.Script{{}}}, `{"turns":[[]]}`),
+		Entry("a route that any turn takes, which is an object all the same",
+			script.File{Routes: []script.Route{{Script: script.New(script.Say("x"))}}}, `{"routes":[{"steps":[{"say":"x"}]}]}`),
+		Entry("routes with all that one can have",
+			script.File{Routes: []script.Route{
+				{When: script.When{Prompt: script.Pattern{Text: "fix"}, Turn: 2, Attempt: 3}, Times: 4, Script: script.Script{StepDelay: time.Millisecond}},
+				{When: script.When{Prompt: script.Pattern{Regexp: regexp.MustCompile(`(?i)\bfix\b`)}}},
+			}},
+			`{"routes":[{"when":{"prompt":"fix","turn":2,"attempt":3},"times":4,"stepDelayMs":1,"steps":[]},{"when":{"prompt":{"regexp":"(?i)\\bfix\\b"}},"steps":[]}]}`),
+		Entry("turns and routes", script.File{Turns: []script.Script{{}}, Routes: []script.Route{{When: script.When{Turn: 1}}}},
+			`{"turns":[[]],"routes":[{"when":{"turn":1},"steps":[]}]}`),
+		Entry("nothing, which is no routes", script.File{}, `{"routes":[]}`),
+	)
+
+	It("survives the way to JSON and back, whatever is in it", func() {
+		for seed := range uint64(1000) {
+			f := generatedFile(seed)
+			text := written(f)
+			Expect(script.ParseFile([]byte(text))).To(Equal(f), "seed %d: %s", seed, text)
+		}
+	})
+
+	It("is a field of other JSON, in both directions and as strictly; a file that was there stays", func() {
+		type job struct {
+			File script.File `json:"file"`
+		}
+		in := job{script.File{Routes: []script.Route{{Times: 1, Script: script.New(script.Say("x"))}}}}
+		b, err := json.Marshal(in)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(b)).To(Equal(`{"file":{"routes":[{"times":1,"steps":[{"say":"x"}]}]}}`))
+		var out job
+		Expect(json.Unmarshal(b, &out)).To(Succeed())
+		Expect(out).To(Equal(in))
+		Expect(json.Unmarshal([]byte(`{"file":{"turn":[]}}`), &out)).To(MatchError(`unknown key "turn", did you mean "turns"?`))
+		Expect(out).To(Equal(in))
+	})
+
+	It("is not changed by being written, which several may do at once", func() {
+		re := regexp.MustCompile("x")
+		f := script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Regexp: re}}}}}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { _, _ = f.MarshalJSON() })
+		}
+		all.Wait()
+		Expect(f.Routes[0].When.Prompt.Regexp).To(BeIdenticalTo(re))
+	})
+
+	deep := script.New(script.Say("x"))
+	for range 20 {
+		deep = script.New(script.Ask(script.Approval{Title: "t", Allow: deep.Steps}))
+	}
+	DescribeTable("is refused where JSON has no words for it:",
+		func(f script.File, reason string) {
+			b, err := f.MarshalJSON()
+			Expect(err).To(MatchError(reason))
+			Expect(*refusal(err)).To(Equal(script.Error{Reason: reason}), "it has no place")
+			Expect(b).To(BeNil())
+		},
+		Entry("a wrong step of a turn", script.File{Turns: []script.Script{{}, script.New(script.Hold(""))}}, "turn 2: step 1 (hold): name must not be empty"),
+		Entry("a wrong step of a route", script.File{Routes: []script.Route{{Script: script.New(script.Raw(""))}}}, "route 1: step 1 (raw): text must not be empty"),
+		Entry("a route that is taken less than no times", script.File{Routes: []script.Route{{Times: -1}}}, "route 1: times must be 1 or more, is -1"),
+		Entry("a turn before the first one", script.File{Routes: []script.Route{{When: script.When{Turn: -1}}}}, "route 1: when: turn must be 1 or more, is -1"),
+		Entry("a prompt with a text and a regular expression", script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Text: "x", Regexp: regexp.MustCompile("x")}}}}},
+			"route 1: when: prompt: text and regexp exclude each other"),
+		Entry("an empty regular expression, which no file can have", script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Regexp: regexp.MustCompile("")}}}}},
+			"route 1: when: prompt: regexp must not be empty"),
+		Entry("a text that is no UTF-8", script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Text: "\xff"}}}}},
+			`route 1: when: prompt: text is not valid UTF-8, which JSON could not carry: "\xff"`),
+		Entry("branches in branches that nobody could follow", script.File{Turns: []script.Script{deep}}, "turn 1: steps are nested more than 20 deep"),
+		Entry("more than may be parsed", script.File{Turns: []script.Script{script.New(script.Say(strings.Repeat("x", script.MaxSize)))}}, "it is 4194328 bytes long; the limit is 4194304"),
+	)
+})
+
+var _ = Describe("A file with fields of whoever reads it", func() {
+	var got map[string]string
+	BeforeEach(func() { got = map[string]string{} })
+	field := func(key string) script.Field {
+		return script.Field{Key: key, Read: func(value []byte) error {
+			if got[key] = string(value); got[key] == `"bad"` {
+				return errors.New("must be good")
+			}
+			return nil
+		}}
+	}
+	read := func(text string) (script.File, error) {
+		return script.ParseFile([]byte(text), field("agent"), field("stdout"))
+	}
+
+	It("has them beside its scripts, in any order, and hands over each one's JSON as it stands", func() {
+		Expect(read(`{"stdout": { "a" : [1,2] }, "turns": [[{"say": "x"}]], "agent" : "me"}`)).To(Equal(script.File{Turns: []script.Script{script.New(script.Say("x"))}}))
+		Expect(got).To(Equal(map[string]string{"agent": `"me"`, "stdout": `{ "a" : [1,2] }`}))
+	})
+	DescribeTable("may have any JSON there", func(value string) {
+		_, err := read(`{"routes":[],"agent":` + value + `}`)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(got).To(Equal(map[string]string{"agent": value}))
+	}, Entry("null", "null"), Entry("a flag", "false"), Entry("a number", "-1.50"), Entry("a text", `"x"`), Entry("an array", "[]"), Entry("an object", "{}"))
+	It("need not have them", func() {
+		Expect(read(`{"steps":[]}`)).To(Equal(script.File{Turns: []script.Script{{}}}))
+		Expect(read(`[{"say":"x"}]`)).To(Equal(script.File{Turns: []script.Script{script.New(script.Say("x"))}}))
+		Expect(got).To(BeEmpty())
+	})
+	It("need not have any scripts either", func() {
+		Expect(read(`{"agent":1}`)).To(Equal(script.File{}))
+		Expect(read(`{}`)).To(Equal(script.File{}))
+		Expect(got).To(Equal(map[string]string{"agent": "1"}))
+	})
+	It("may have them beside the steps of the one turn", func() {
+		Expect(read(`{"stepDelayMs":5,"steps":[],"agent":1}`)).To(Equal(script.File{Turns: []script.Script{{StepDelay: 5 * time.Millisecond}}}))
+	})
+
+	DescribeTable("is as strict as any other:", func(marked, reason string) {
+		text := strings.Replace(marked, arrow, "", 1)
+		f, err := read(text)
+		Expect(err).To(MatchError(reason))
+		before := marked[:strings.Index(marked, arrow)]
+		Expect(*refusal(err)).To(Equal(script.Error{
+			Reason: reason, Offset: len(before), Line: 1 + strings.Count(before, "\n"), Column: len(before) - strings.LastIndex(before, "\n"),
+		}))
+		Expect(f).To(BeZero())
+	},
+		Entry("a value that is wrong for its reader", "{\"turns\": [[]],\n \"agent\": ▸\"bad\"}", "agent must be good"),
+		Entry("an unknown key like one of them", `{▸"agnet":1}`, `unknown key "agnet", did you mean "agent"?`),
+		Entry("an unknown key like one of the language", `{"agent":1,▸"turn":[]}`, `unknown key "turn", did you mean "turns"?`),
+		Entry("one of them twice", `{"agent":1,▸"agent":2}`, `key "agent" stands there twice`),
+		Entry("one of them in a turn", `{"turns":[{"steps":[],▸"agent":1}]}`, `turn 1: unknown key "agent", did you mean "steps"?`),
+		Entry("turns and steps", `{"agent":1,"turns":▸[[]],"steps":[]}`, "turns and steps exclude each other"),
+		Entry("no turns in turns", `{"agent":1,"turns":▸[]}`, "turns needs at least one turn"),
+		Entry("a delay and nothing to delay", `▸{"agent":1,"stepDelayMs":5}`, "needs turns, routes or steps"),
+		Entry("null", `▸null`, "must be an array, or an object, is null"),
+		Entry("a text", `▸"x"`, `must be an array, or an object, is "x"`),
+	)
+	It("asks no reader where an earlier key is wrong", func() {
+		_, err := read(`{"turns":5,"agent":1}`)
+		Expect(err).To(MatchError("turns must be an array, is 5"))
+		Expect(got).To(BeEmpty())
+	})
+	It("has them in no other file: without them their keys are unknown", func() {
+		_, err := script.ParseFile([]byte(`{"turns":[[]],"agent":1}`))
+		Expect(err).To(MatchError(`unknown key "agent", did you mean "steps"?`))
 	})
 })

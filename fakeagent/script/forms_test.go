@@ -96,6 +96,34 @@ var forms = []form{
 		`{"fail":{"message":"busy","code":-32000}}`, nil,
 	},
 	{
+		"ends the agent's process with an exit code", script.Exit(3),
+		`{"exit":3}`, []string{`{"exit":{"code":3}}`, `{"exit":3.0}`},
+	},
+	{
+		"ends the agent's process well", script.Exit(0),
+		`{"exit":{}}`, []string{`{"exit":0}`, `{"exit":{"code":0}}`},
+	},
+	{
+		"ends the agent's process with the largest exit code", script.Exit(255),
+		`{"exit":255}`, nil,
+	},
+	{
+		"has the agent's process killed by a signal", script.ExitStep{Signal: "SIGKILL"},
+		`{"exit":{"signal":"SIGKILL"}}`, nil,
+	},
+	{
+		"complains on standard error", script.Stderr("warning: <none>\n"),
+		`{"stderr":"warning: <none>\n"}`, []string{`{"stderr":{"text":"warning: \u003cnone>\n"}}`},
+	},
+	{
+		"writes text between the lines of the protocol", script.Raw("é\x00{\n"),
+		`{"raw":"é\u0000{\n"}`, []string{`{"raw":{"text":"é\u0000{\n"}}`, `{"raw":{"base64":"w6kAewo="}}`, `{"raw":{"base64":"w6kA\newo=\r\n"}}`},
+	},
+	{
+		"writes bytes that are no text between the lines of the protocol", script.Raw("a\xff\n"),
+		`{"raw":{"base64":"Yf8K"}}`, nil,
+	},
+	{
 		"waits", script.Sleep(1500 * time.Millisecond),
 		`{"sleep":1500}`, []string{`{"sleep":{"ms":1500}}`, `{"sleep":1.5e3}`},
 	},
@@ -148,13 +176,13 @@ var forms = []form{
 	{
 		"asks for an approval with all that one can have", script.Ask(script.Approval{
 			Title: "write a", Type: "file_change_approval",
-			Tool:    &script.ApprovalTool{Name: "Write", Detail: json.RawMessage(`{"type":"write","filePath":"a"}`)},
+			Tool:    &script.ApprovalTool{Name: "Write", Detail: json.RawMessage(`{"type":"write","filePath":"a"}`), Hold: 1500 * time.Millisecond},
 			Options: []string{"accept", "decline"},
 			Allow:   []script.Step{script.Write("a", "x"), script.Ask(script.Approval{Title: "again", Deny: []script.Step{script.Fail("no")}})},
 			Deny:    []script.Step{script.Say("as you wish")},
 			Timeout: 30 * time.Second,
 		}),
-		`{"approval":{"title":"write a","type":"file_change_approval","tool":{"name":"Write","detail":{"type":"write","filePath":"a"}},` +
+		`{"approval":{"title":"write a","type":"file_change_approval","tool":{"name":"Write","detail":{"type":"write","filePath":"a"},"holdMs":1500},` +
 			`"options":["accept","decline"],"allow":[{"write":{"path":"a","content":"x"}},{"approval":{"title":"again","deny":[{"fail":"no"}]}}],` +
 			`"deny":[{"say":"as you wish"}],"timeoutMs":30000}}`,
 		nil,

@@ -71,6 +71,13 @@ func FuzzParseFile(f *testing.F) {
 		for _, r := range file.Routes {
 			checkScript(t, r.Script)
 		}
+		again, err := file.MarshalJSON()
+		if err != nil {
+			t.Fatalf("a file that was parsed cannot be written: %v", err)
+		}
+		if back, err := script.ParseFile(again); err != nil || !reflect.DeepEqual(back, file) {
+			t.Errorf("%s\nis another file than the one it was written for: %v %v", again, back, err)
+		}
 		_, route, ok := file.Pick(script.Request{Prompt: text, Turn: 1, Attempt: 1}, nil)
 		if ok != (route >= 0 || len(file.Turns) > 0) || route >= len(file.Routes) {
 			t.Errorf("picked route %d (%v) of %d, with %d turns", route, ok, len(file.Routes), len(file.Turns))

@@ -3,6 +3,7 @@ package script_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -14,6 +15,25 @@ type generator struct{ *rand.Rand }
 func generated(seed uint64) script.Script {
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
 	return script.Script{Steps: g.steps(3), StepDelay: g.delay()}
+}
+
+// generatedFile is a file of such scripts.
+func generatedFile(seed uint64) (f script.File) {
+	g := generator{rand.New(rand.NewPCG(seed, 1))}
+	for range g.IntN(3) {
+		f.Turns = append(f.Turns, script.Script{Steps: g.steps(2), StepDelay: g.delay()})
+	}
+	for range g.IntN(3) {
+		f.Routes = append(f.Routes, script.Route{
+			When: script.When{
+				Prompt: pick(g, script.Pattern{}, script.Pattern{Text: g.filled()}, script.Pattern{Regexp: regexp.MustCompile(pick(g, `(?i)\bfix\b`, "<&>", `\x{1F44B}`))}),
+				Turn:   g.IntN(3), Attempt: g.IntN(3),
+			},
+			Times:  g.IntN(3),
+			Script: script.Script{Steps: g.steps(2), StepDelay: g.delay()},
+		})
+	}
+	return f
 }
 
 func pick[V any](g generator, from ...V) V { return from[g.IntN(len(from))] }
@@ -57,7 +77,7 @@ func (g generator) approval(depth int) script.Approval {
 		Options: pick(g, nil, []string{"accept"}, []string{"decline", "cancel"}), Allow: g.steps(depth - 1), Deny: g.steps(depth - 1),
 	}
 	if g.IntN(2) == 0 {
-		a.Tool = &script.ApprovalTool{}
+		a.Tool = &script.ApprovalTool{Hold: g.delay()}
 		a.Tool.Name, a.Tool.Detail, a.Tool.Input, a.Tool.Output = g.call()
 	}
 	return a
@@ -75,7 +95,7 @@ func (g generator) steps(depth int) []script.Step {
 }
 
 func (g generator) step(depth int) script.Step {
-	switch g.IntN(12) {
+	switch g.IntN(16) {
 	case 0:
 		return script.ThinkStep(g.said())
 	case 1:
@@ -111,6 +131,14 @@ func (g generator) step(depth int) script.Step {
 			s.Approvals = append(s.Approvals, g.approval(depth))
 		}
 		return s
+	case 11:
+		return script.MCPStep{Server: g.filled(), Tool: g.filled(), Arguments: pick(g, nil, json.RawMessage(`{"a":[null]}`))}
+	case 12:
+		return pick(g, script.Exit(g.IntN(256)), script.Step(script.ExitStep{Signal: pick(g, "SIGKILL", "SIGTERM")}))
+	case 13:
+		return script.Stderr(g.filled())
+	case 14:
+		return script.Raw(g.text() + pick(g, "x", "\xff", "\xed\xa0\x80", "\u2029"))
 	}
 	return script.UsageStep{UsedTokens: g.IntN(1e6), MaxTokens: g.IntN(3), ToolUses: g.IntN(3), CompactsAutomatically: pick(g, true, false)}
 }

@@ -1,7 +1,9 @@
 package script
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
@@ -23,9 +25,15 @@ var kinds = []kind{
 	kindOf[ApprovalStep]("asks for approvals, all at once, and waits for the answers"),
 	kindOf[MCPStep]("calls a tool of an MCP server of the session"),
 	kindOf[UsageStep]("tells what the thread has used, in tokens"),
+	kindOf[ExitStep]("ends the agent's process, and with it the turn"),
+	kindOf[StderrStep]("writes to the standard error of the agent's process"),
+	kindOf[RawStep]("writes bytes to the standard output of the agent's process, between the lines of the protocol"),
 }
 
 func (s *Script) shape(o *object) {
+	if o.mode == writing && depth(s.Steps) > deepest {
+		o.fail("", "steps are nested more than %d deep", deepest)
+	}
 	o.millis(&s.StepDelay, "stepDelayMs", 0, "a pause before every step")
 	o.steps(&s.Steps, "steps", must|short, "what the turn does, in order")
 }
@@ -133,6 +141,41 @@ func (s *Approval) shape(o *object) {
 
 func (s *ApprovalTool) shape(o *object) {
 	tool(o, &s.Name, &s.Detail, &s.Input, &s.Output)
+	o.millis(&s.Hold, "holdMs", 0, "how long its row is in progress before the question comes")
+}
+
+func (s *ExitStep) shape(o *object) {
+	o.within(&s.Code, "code", short, 0, 255, "the exit code, 0 by default")
+	o.choice(&s.Signal, "signal", "the signal that kills it, instead of a code",
+		"SIGABRT", "SIGHUP", "SIGINT", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGSEGV", "SIGTERM")
+	o.apart("code", "signal")
+}
+
+func (s *StderrStep) shape(o *object) {
+	o.text(&s.Text, "text", must|short|filled, "what is written, as it is")
+}
+
+func (s *RawStep) shape(o *object) {
+	if o.mode == writing { // one of the two: whatever a JSON string can carry is text
+		if utf8.ValidString(s.Text) {
+			o.text(&s.Text, "text", must|short|filled, "")
+		} else {
+			o.put("base64", 0, encoded(base64.StdEncoding.EncodeToString([]byte(s.Text))))
+		}
+		return
+	}
+	o.text(&s.Text, "text", short|filled, "what is written, as it is")
+	var code string
+	if o.text(&code, "base64", filled, "the same as base64, for bytes that are no text") {
+		b, err := base64.StdEncoding.DecodeString(code)
+		switch s.Text = string(b); {
+		case err != nil:
+			o.fail("base64", "does not decode: %v", err)
+		case s.Text == "":
+			o.fail("base64", "must not be empty") // but for line ends, which decode to nothing
+		}
+	}
+	o.either("text", "base64")
 }
 
 func (s *MCPStep) shape(o *object) {

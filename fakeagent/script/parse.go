@@ -73,9 +73,6 @@ func parseText(text string, walk func(*object)) error {
 // AppendJSON appends the script as JSON, with its fields in the order of the language and without escaping <, > and &. The
 // error of a script that JSON cannot carry is an [*Error]; [Parse] would refuse the same script for the same reason.
 func (s Script) AppendJSON(dst []byte) ([]byte, error) {
-	if depth(s.Steps) > deepest {
-		return dst, &Error{Reason: fmt.Sprintf("steps are nested more than %d deep", deepest)}
-	}
 	o := object{mode: writing, output: &output{}}
 	s.shape(&o)
 	if o.err == nil {

@@ -19,6 +19,7 @@ type description struct {
 	required []string
 	instead  schema     // what may stand in place of the object
 	pairs    [][]string // fields that exclude each other
+	needs    [][]string // fields one of which must be there
 	whole    schema     // instead of all that
 }
 
@@ -48,13 +49,18 @@ func describe(walk func(*object)) schema {
 	}
 	s := schema{"type": "object", "properties": d.props, "additionalProperties": false}
 	s.with(d.required != nil, "required", d.required)
-	if d.pairs != nil {
-		not := make([]schema, len(d.pairs))
-		for i, pair := range d.pairs {
-			not[i] = schema{"not": schema{"required": pair}}
-		}
-		s["allOf"] = not
+	var all []schema
+	for _, pair := range d.pairs {
+		all = append(all, schema{"not": schema{"required": pair}})
 	}
+	for _, keys := range d.needs {
+		var any []schema
+		for _, key := range keys {
+			any = append(any, schema{"required": []string{key}})
+		}
+		all = append(all, schema{"anyOf": any})
+	}
+	s.with(all != nil, "allOf", all)
 	if d.instead != nil {
 		return schema{"oneOf": []schema{d.instead, s}}
 	}
@@ -63,7 +69,7 @@ func describe(walk func(*object)) schema {
 
 // Schema is the JSON Schema (draft 2020-12) of a script, indented. [Parse] accepts no script that the schema refuses. Beyond the
 // schema Parse refuses equal keys, chunks that a text has not enough characters for, an error that goes with the status
-// completed, whole numbers too large for an int, and more than [MaxSize] bytes.
+// completed, base64 that is none, whole numbers too large for an int, and more than [MaxSize] bytes.
 func Schema() []byte {
 	steps := make([]schema, len(kinds))
 	for i, k := range kinds {

@@ -112,12 +112,13 @@ type Approval struct {
 	Timeout time.Duration // 0 waits for ever; then the call fails and the turn goes on
 }
 
-// ApprovalTool is the tool call that an approval is about.
+// ApprovalTool is the tool call that an approval is about. Its row is in progress for Hold before the question comes.
 type ApprovalTool struct {
 	Name   string
 	Detail json.RawMessage
 	Input  json.RawMessage
 	Output json.RawMessage
+	Hold   time.Duration
 }
 
 // MCPStep calls a tool of an MCP server of the session, or, where Server is "*", of every one of them.
@@ -144,6 +145,25 @@ type UsageStep struct {
 	ToolUses                  int
 	DurationMs                int
 	CompactsAutomatically     bool
+}
+
+// ExitStep ends the agent's process with an exit code, or by a signal such as SIGKILL, and with it the turn, which fails. Where the agent
+// is no process it ends the session in the same way.
+type ExitStep struct {
+	Code   int // 0 to 255
+	Signal string
+}
+
+// StderrStep writes to the standard error of the agent's process, as it is: a line ends where the text has a newline. An agent that is no
+// process cannot play it.
+type StderrStep struct {
+	Text string
+}
+
+// RawStep writes any bytes to the standard output of the agent's process, between the lines of the protocol and as they are. An agent
+// that is no process cannot play it.
+type RawStep struct {
+	Text string // need not be UTF-8; what is not is base64 in JSON
 }
 
 // Think is a [ThinkStep].
@@ -190,6 +210,15 @@ func MCP(server, tool string, arguments map[string]any) Step {
 	return MCPStep{server, tool, raw}
 }
 
+// Exit is an [ExitStep].
+func Exit(code int) Step { return ExitStep{Code: code} }
+
+// Stderr is a [StderrStep].
+func Stderr(text string) Step { return StderrStep{text} }
+
+// Raw is a [RawStep].
+func Raw(text string) Step { return RawStep{text} }
+
 // Ask is an [ApprovalStep].
 func Ask(approvals ...Approval) Step { return ApprovalStep{approvals} }
 
@@ -206,6 +235,9 @@ func (ToolStep) Key() string     { return "tool" }
 func (ApprovalStep) Key() string { return "approval" }
 func (MCPStep) Key() string      { return "mcp" }
 func (UsageStep) Key() string    { return "usage" }
+func (ExitStep) Key() string     { return "exit" }
+func (StderrStep) Key() string   { return "stderr" }
+func (RawStep) Key() string      { return "raw" }
 
 func (s SayStep) shaped() shaper      { return &s }
 func (s ThinkStep) shaped() shaper    { return &s }
@@ -220,3 +252,6 @@ func (s ToolStep) shaped() shaper     { return &s }
 func (s ApprovalStep) shaped() shaper { return &s }
 func (s MCPStep) shaped() shaper      { return &s }
 func (s UsageStep) shaped() shaper    { return &s }
+func (s ExitStep) shaped() shaper     { return &s }
+func (s StderrStep) shaped() shaper   { return &s }
+func (s RawStep) shaped() shaper      { return &s }

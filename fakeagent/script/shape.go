@@ -242,6 +242,11 @@ func (o *object) text(dst *string, key string, f flags, doc string) (there bool)
 }
 
 func (o *object) number(dst *int, key string, f flags, least int, doc string) {
+	o.within(dst, key, f, least, math.MaxInt, doc)
+}
+
+// within is a number that has a largest value too.
+func (o *object) within(dst *int, key string, f flags, least, most int, doc string) {
 	const want = "a whole number"
 	switch o.mode {
 	case parsing:
@@ -254,18 +259,21 @@ func (o *object) number(dst *int, key string, f flags, least int, doc string) {
 			o.fail(key, "must be %s, is %s", want, v.excerpt())
 			return
 		}
-		if *dst = int(n); *dst < least {
-			o.fail(key, "must be %d or more, is %d", least, *dst)
-		}
+		*dst = int(n)
 	case writing:
-		if *dst != 0 && *dst < least {
-			o.fail(key, "must be %d or more, is %d", least, *dst)
+		if *dst == 0 && f&must == 0 {
+			return
 		}
-		if *dst != 0 || f&must != 0 {
-			o.put(key, f, strconv.AppendInt(nil, int64(*dst), 10))
-		}
+		o.put(key, f, strconv.AppendInt(nil, int64(*dst), 10))
 	case describing:
-		o.add(key, f, doc, schema{"type": "integer"}.with(least != anyNumber, "minimum", least))
+		o.add(key, f, doc, schema{"type": "integer"}.with(least != anyNumber, "minimum", least).with(most != math.MaxInt, "maximum", most))
+		return
+	}
+	switch {
+	case *dst < least:
+		o.fail(key, "must be %d or more, is %d", least, *dst)
+	case *dst > most:
+		o.fail(key, "must be %d or less, is %d", most, *dst)
 	}
 }
 
@@ -386,6 +394,17 @@ func (o *object) apart(a, b string) {
 	case o.mode == parsing && o.member(a) != nil && o.member(b) != nil,
 		o.mode == writing && slices.Contains(o.written, a) && slices.Contains(o.written, b):
 		o.fail(a, "and %s exclude each other", b)
+	}
+}
+
+// either says that one of two fields must be there, and not both.
+func (o *object) either(a, b string) {
+	o.apart(a, b)
+	switch {
+	case o.mode == describing:
+		o.needs = append(o.needs, []string{a, b})
+	case o.mode == parsing && o.val.first() == '{' && o.member(a) == nil && o.member(b) == nil && o.missing == nil:
+		o.missing = &Error{Reason: "needs " + a + " or " + b, Offset: o.val.pos}
 	}
 }
 

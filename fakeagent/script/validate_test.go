@@ -48,6 +48,12 @@ var _ = Describe("A script made in Go", func() {
 		Entry("an approval that offers what nobody can decide", script.Ask(script.Approval{Title: "x", Options: []string{"maybe"}}), `{"approval":{"title":"x","options":["maybe"]}}`),
 		Entry("a wrong step in a branch of the second approval", script.Ask(script.Approval{Title: "x"}, script.Approval{Title: "y", Deny: []script.Step{script.Hold("")}}),
 			`{"approval":[{"title":"x"},{"title":"y","deny":[{"hold":""}]}]}`),
+		Entry("a negative exit code of the process", script.Exit(-1), `{"exit":-1}`),
+		Entry("an exit code that no process can have", script.Exit(256), `{"exit":256}`),
+		Entry("an exit by a code and a signal", script.ExitStep{Code: 1, Signal: "SIGINT"}, `{"exit":{"code":1,"signal":"SIGINT"}}`),
+		Entry("an exit by a signal that is none", script.ExitStep{Signal: "9"}, `{"exit":{"signal":"9"}}`),
+		Entry("a complaint that says nothing", script.Stderr(""), `{"stderr":""}`),
+		Entry("no raw bytes", script.Raw(""), `{"raw":""}`),
 		Entry("a negative usage", script.UsageStep{ToolUses: -1}, `{"usage":{"usedTokens":0,"toolUses":-1}}`),
 	)
 
@@ -64,7 +70,9 @@ var _ = Describe("A script made in Go", func() {
 		Entry("a negative delay before every step", script.Script{StepDelay: -time.Millisecond}, "stepDelayMs "+milliseconds+", is -1ms"),
 		Entry("a part of a millisecond between chunks", script.New(script.SayStep{Text: "ab", Chunks: 2, Interval: 1}), "step 1 (say): intervalMs "+milliseconds+", is 1ns"),
 		Entry("a negative timeout", script.New(script.Ask(script.Approval{Title: "x", Timeout: -1})), "step 1 (approval): timeoutMs "+milliseconds+", is -1ns"),
+		Entry("a part of a millisecond before a question", script.New(script.Ask(script.Approval{Title: "x", Tool: &script.ApprovalTool{Name: "x", Hold: 1}})), "step 1 (approval): tool: holdMs "+milliseconds+", is 1ns"),
 		Entry("text that is no UTF-8", script.New(script.Say("a\xff")), `step 1 (say): text is not valid UTF-8, which JSON could not carry: "a\xff"`),
+		Entry("a complaint that is no UTF-8", script.New(script.Stderr("\xff")), `step 1 (stderr): text is not valid UTF-8, which JSON could not carry: "\xff"`),
 		Entry("a path that is no UTF-8", script.New(script.Write("\xfe", "")), `step 1 (write): path is not valid UTF-8, which JSON could not carry: "\xfe"`),
 		Entry("arguments that JSON has no form for", script.New(script.MCP("s", "t", map[string]any{"x": make(chan int)})), "step 1 (mcp): arguments is no JSON (invalid character 'j' looking for beginning of value): json: unsupported type: chan int"),
 		Entry("a pointer to a step", script.New(&script.SayStep{Text: "x"}), "step 1 must be the value of a step, is *script.SayStep"),

@@ -35,6 +35,9 @@ var _ = Describe("A script in Go and in JSON", func() {
 		Entry("Fail", script.Fail("m"), script.FailStep{Message: "m"}),
 		Entry("Sleep", script.Sleep(time.Second), script.SleepStep{Duration: time.Second}),
 		Entry("Hold", script.Hold("n"), script.HoldStep{Name: "n"}),
+		Entry("Exit", script.Exit(3), script.ExitStep{Code: 3}),
+		Entry("Stderr", script.Stderr("t"), script.StderrStep{Text: "t"}),
+		Entry("Raw", script.Raw("t\xff"), script.RawStep{Text: "t\xff"}),
 		Entry("Ask", script.Ask(script.Approval{Title: "a"}, script.Approval{Title: "b"}),
 			script.ApprovalStep{Approvals: []script.Approval{{Title: "a"}, {Title: "b"}}}),
 	)

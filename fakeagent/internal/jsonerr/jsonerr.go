@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ func Plain(err error) error {
 		want = "true or false"
 	case "slice":
 		want = "an array"
+		if e.Type.Elem().Kind() == reflect.Uint8 {
+			want = "a string" // of base64
+		}
 	case "struct", "map":
 		want = "an object"
 	default:
