@@ -30,27 +30,28 @@ const timedOut Decision = "timeout"
 // approvals asks, waits for all answers, plays the branches in order and settles the rows.
 func (t *turn) approvals(s script.ApprovalStep) error {
 	answered := make(chan *approval, len(s.Approvals))
-	all := make([]*approval, len(s.Approvals))
-	for i, a := range s.Approvals {
-		all[i] = t.ask(a, answered)
-	}
-	canceled := false
+	var all []*approval
 	over := t.waits()
-	for range all {
+	for _, one := range s.Approvals {
+		a := t.open(one, answered)
+		all = append(all, a)
+		if t.pauseFor(a.hold(), answered) != nil {
+			break
+		}
+		t.ask(a)
+	}
+	for slices.ContainsFunc(all, func(a *approval) bool { return !a.told }) && t.ctx.Err() == nil {
 		select {
 		case a := <-answered:
 			t.resolved(a)
-			canceled = canceled || a.answer == Cancel
 		case <-t.ctx.Done():
-			canceled = true
-		}
-		if canceled {
-			break
 		}
 	}
 	over()
-	if canceled {
-		t.cancel()
+	if t.ctx.Err() != nil {
+		for len(answered) > 0 {
+			t.resolved(<-answered)
+		}
 		for _, a := range all {
 			t.th.close(a, Cancel)
 			t.resolved(a)
@@ -81,10 +82,18 @@ func (t *turn) approvals(s script.ApprovalStep) error {
 	return t.pause(0)
 }
 
+// hold is how long the row is in progress before the question comes.
+func (a *approval) hold() time.Duration {
+	if a.Tool == nil {
+		return 0
+	}
+	return a.Tool.Hold
+}
+
 var errDeclined = errors.New("declined by the user")
 
-// ask opens the tool's row and then the request that refers to it.
-func (t *turn) ask(s script.Approval, answered chan<- *approval) *approval {
+// open opens the tool's row.
+func (t *turn) open(s script.Approval, answered chan<- *approval) *approval {
 	if s.Type == "" {
 		s.Type = "command_execution_approval"
 	}
@@ -100,7 +109,11 @@ func (t *turn) ask(s script.Approval, answered chan<- *approval) *approval {
 		a.item.Title, a.item.Data = strings.TrimSuffix(s.Type, "_approval"), timeline.PlainText{Text: s.Title}
 	}
 	t.emit(a.itemID, event.ItemStarted{Item: a.item})
+	return a
+}
 
+// ask opens the request, which refers to the tool's row.
+func (t *turn) ask(a *approval) {
 	th := t.th
 	th.mu.Lock()
 	th.requests++
@@ -109,21 +122,24 @@ func (t *turn) ask(s script.Approval, answered chan<- *approval) *approval {
 		th.pending = map[string]*approval{}
 	}
 	th.pending[a.requestID] = a
-	if s.Timeout > 0 {
-		a.timer = time.AfterFunc(s.Timeout, func() { th.close(a, timedOut) })
+	if a.Timeout > 0 {
+		a.timer = time.AfterFunc(a.Timeout, func() { th.close(a, timedOut) })
 	}
 	th.emitLocked(event.Event{
 		TurnID: t.id, ItemID: a.itemID, RequestID: a.requestID,
-		Payload: event.RequestOpened{RequestType: s.Type, Detail: s.Title, Options: s.Options},
+		Payload: event.RequestOpened{RequestType: a.Type, Detail: a.Title, Options: a.Options},
 	})
-	return a
 }
 
+// resolved tells the answer, of a request that was opened at all. Cancel ends the turn.
 func (t *turn) resolved(a *approval) {
-	if a.told {
+	if a.told || a.requestID == "" {
 		return
 	}
 	a.told = true
+	if a.answer == Cancel {
+		t.cancel()
+	}
 	t.th.emit(event.Event{
 		TurnID: t.id, ItemID: a.itemID, RequestID: a.requestID,
 		Payload: event.RequestResolved{RequestType: a.Type, Decision: string(a.answer)},

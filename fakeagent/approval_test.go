@@ -2,6 +2,8 @@ package fakeagent_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -102,6 +104,140 @@ var _ = Describe("An approval", func() {
 		Entry("in a tool call", `{"tool":{"name":"t","holdMs":3600000}}`),
 		Entry("in another approval", `{"approval":{"title":"mv"}}`),
 	)
+
+	Describe("whose tool is held", bubble.InBubble, func() {
+		// times are the events of the turn, each with the second at which it came.
+		times := func(a *agent, began time.Time) (out []string) {
+			for _, e := range a.seen()[1:] {
+				at := e.Time.Sub(began).Truncate(time.Second)
+				switch p := e.Payload.(type) {
+				case event.RequestResolved:
+					out = append(out, fmt.Sprintf("%v %s %s %s", at, p.Type(), e.RequestID, p.Decision))
+				case event.TurnCompleted:
+					out = append(out, fmt.Sprintf("%v %s %s", at, p.Type(), p.State))
+				default:
+					out = append(out, strings.TrimSpace(fmt.Sprintf("%v %s %s%s", at, p.Type(), e.ItemID, e.RequestID)))
+				}
+			}
+			return out
+		}
+		// answers gives each request its decision a second after it was opened; "" is none.
+		answers := func(ctx context.Context, a *agent, decisions ...fakeagent.Decision) {
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.RequestOpened); !ok {
+					return
+				}
+				var d fakeagent.Decision
+				if d, decisions = decisions[0], decisions[1:]; d != "" {
+					time.AfterFunc(time.Second, func() { _ = a.RespondToRequest(ctx, "a", e.RequestID, d) })
+				}
+			})
+		}
+		begin := func() (a *agent, began time.Time) {
+			GinkgoHelper()
+			a = start(fakeagent.Scripted(), "")
+			return a, time.Now()
+		}
+		const held = `[{"approval":{"title":"rm","tool":{"name":"Delete","holdMs":3000,"output":"gone"},"allow":[{"say":"yes"}]}}]`
+		const two = `[{"approval":[{"title":"one","timeoutMs":60000},{"title":"two","tool":{"name":"T","holdMs":10000}}]}]`
+
+		It("has its row in progress for that time, and then the request", func(ctx SpecContext) {
+			a, began := begin()
+			defer a.Close()
+			answers(ctx, a, fakeagent.Accept)
+			Expect(a.run(held)).To(And(EndCompleted(), HaveItems(BeToolCall("Delete", WithStatus(timeline.Completed)), BeAssistantMessage("yes"))))
+			Expect(times(a, began)).To(Equal([]string{
+				"0s turn.started", "0s item.started t-1-1", "3s request.opened t-1-1req-1", "4s request.resolved req-1 accept",
+				"4s content.delta a-1-2", "4s item.completed t-1-1", "4s turn.completed completed",
+			}))
+		})
+		It("is held for a scripted time, which the speed divides, and has its timeout from the question on", func() {
+			cfg := fakeagent.Scripted()
+			cfg.Speed = 3
+			a := start(cfg, "")
+			defer a.Close()
+			began := time.Now()
+			a.run(`[{"approval":{"title":"rm","tool":{"name":"Delete","holdMs":3000},"timeoutMs":5000}}]`)
+			Expect(times(a, began)).To(Equal([]string{
+				"0s turn.started", "0s item.started t-1-1", "1s request.opened t-1-1req-1", "6s request.resolved req-1 timeout",
+				"6s item.completed t-1-1", "6s turn.completed completed",
+			}))
+		})
+		It("is settled as canceled where the turn is interrupted meanwhile; nobody is asked", func(ctx SpecContext) {
+			a, began := begin()
+			defer a.Close()
+			id := a.send(held)
+			time.Sleep(2 * time.Second)
+			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest))
+			Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+			Expect(a.wait(id)).To(And(EndCanceled(), HaveItems(BeToolCall("Delete", WithError("canceled")))))
+			Expect(times(a, began)).To(Equal([]string{
+				"0s turn.started", "0s item.started t-1-1", "2s item.completed t-1-1", "2s turn.completed interrupted",
+			}))
+			Expect(a.seen()).To(BeWellFormed())
+		})
+		It("is asked about after those before it in its list, whose answers are told when they come", func(ctx SpecContext) {
+			a, began := begin()
+			defer a.Close()
+			answers(ctx, a, fakeagent.Decline, fakeagent.Accept)
+			Expect(a.run(two)).To(EndCompleted())
+			Expect(times(a, began)).To(Equal([]string{
+				"0s turn.started", "0s item.started t-1-1", "0s request.opened t-1-1req-1", "0s item.started t-1-2",
+				"1s request.resolved req-1 decline", "10s request.opened t-1-2req-2", "11s request.resolved req-2 accept",
+				"11s item.completed t-1-1", "11s item.completed t-1-2", "11s turn.completed completed",
+			}))
+		})
+		It("is not asked about where one before it in its list is canceled meanwhile", func(ctx SpecContext) {
+			a, began := begin()
+			defer a.Close()
+			answers(ctx, a, fakeagent.Cancel)
+			Expect(a.run(two)).To(EndCanceled())
+			Expect(times(a, began)).To(Equal([]string{
+				"0s turn.started", "0s item.started t-1-1", "0s request.opened t-1-1req-1", "0s item.started t-1-2",
+				"1s request.resolved req-1 cancel", "1s item.completed t-1-1", "1s item.completed t-1-2", "1s turn.completed interrupted",
+			}))
+			Expect(a.seen()).To(BeWellFormed())
+		})
+		It("is interrupted together with those before it that wait for their answers", func(ctx SpecContext) {
+			a, began := begin()
+			defer a.Close()
+			answers(ctx, a, "")
+			id := a.send(two)
+			time.Sleep(5 * time.Second)
+			Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+			a.wait(id)
+			Expect(times(a, began)).To(Equal([]string{
+				"0s turn.started", "0s item.started t-1-1", "0s request.opened t-1-1req-1", "0s item.started t-1-2",
+				"5s request.resolved req-1 cancel", "5s item.completed t-1-1", "5s item.completed t-1-2", "5s turn.completed interrupted",
+			}))
+		})
+	})
+
+	It("is not opened any more where the turn was interrupted before", func() {
+		a.Subscribe(func(e event.Event) {
+			if _, ok := e.Payload.(event.ItemStarted); ok {
+				_ = a.InterruptTurn(ctx, "a", "")
+			}
+		})
+		Expect(a.run(`[{"approval":[{"title":"one"},{"title":"two"}]}]`)).To(And(EndCanceled(), HaveItems(BeShellCall("one", WithError("canceled")))))
+		Expect(a.types()[1:]).To(Equal([]string{"turn.started", "item.started", "item.completed", "turn.completed"}))
+	})
+	It("has the answers told that came before an interrupt, in the order in which they came", func() {
+		a.Subscribe(func(e event.Event) {
+			if _, ok := e.Payload.(event.RequestOpened); ok && e.RequestID == "req-2" {
+				_ = a.RespondToRequest(ctx, "a", "req-2", fakeagent.Decline)
+				_ = a.InterruptTurn(ctx, "a", "")
+			}
+		})
+		Expect(a.run(`[{"approval":[{"title":"one"},{"title":"two"}]}]`)).To(EndCanceled())
+		var resolved []string
+		for _, e := range a.seen() {
+			if r, ok := e.Payload.(event.RequestResolved); ok {
+				resolved = append(resolved, e.RequestID+" "+r.Decision)
+			}
+		}
+		Expect(resolved).To(Equal([]string{"req-2 decline", "req-1 cancel"}))
+	})
 
 	Describe("a list of them", func() {
 		const two = `[{"approval":[

@@ -3,16 +3,21 @@ package fakeagent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	. "github.com/understudy-go/understudy/matchers"
 )
@@ -162,6 +167,19 @@ var _ = Describe("Which script a prompt runs", func() {
 				{ThreadID: "a", Prompt: "x", Turn: 3, Attempt: 2},
 			}))
 		})
+		It("is held to the rules of the language each time, also where one script shares its steps with another", func() {
+			steps := []script.Step{script.Say("one"), script.SayStep{Text: "two", Chunks: 9}}
+			scripts := []script.Script{
+				{Steps: steps[:1]}, {Steps: steps}, {Steps: steps[:1], StepDelay: time.Microsecond}, {StepDelay: time.Microsecond}, {Steps: steps[:1]},
+			}
+			a := choosing(func(in fakeagent.Input) (script.Script, error) { return scripts[in.Turn-1], nil })
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("one")))
+			Expect(a.run("x")).To(EndFailed("fake-agent: invalid script: step 2 (say): chunks is 9, but the text has only 3 characters"))
+			delay := "fake-agent: invalid script: stepDelayMs must be a whole number of milliseconds, 0 or more, is 1µs"
+			Expect(a.run("x")).To(EndFailed(delay))
+			Expect(a.run("x")).To(EndFailed(delay))
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("one")))
+		})
 		It("is told the agent's folder", func() {
 			var got fakeagent.Input
 			folder := a.cwd
@@ -200,6 +218,35 @@ var _ = Describe("Which script a prompt runs", func() {
 			Expect(a.run("fine")).To(EndCompleted())
 			Expect(a.Violations()).To(HaveExactElements(ContainSubstring("choose_test.go"), ContainSubstring("Goexit")))
 		})
+		It("is told what goes with the prompt, as it was when the turn was sent", func() {
+			var got []fakeagent.Attachment
+			a := choosing(func(in fakeagent.Input) (script.Script, error) { got = in.Attachments; return script.New(), nil })
+			sent := []fakeagent.Attachment{{Name: "a.png", MediaType: "image/png", Data: []byte("\x89PNG")}, {URI: "file:///b.txt"}}
+			want := slices.Clone(sent)
+			release := make(chan struct{})
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.TurnStarted); ok {
+					<-release
+				}
+			})
+			id, err := a.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: "a", Text: "look", Attachments: sent})
+			Expect(err).NotTo(HaveOccurred())
+			sent[0] = fakeagent.Attachment{Name: "another"}
+			close(release)
+			a.wait(id)
+			Expect(got).To(Equal(want))
+			a.run("look again")
+			Expect(got).To(BeEmpty())
+		})
+		DescribeTable("fails the turn as a broken prompt does, where its error is one of a script",
+			func(err error, reason string) {
+				a := choosing(func(fakeagent.Input) (script.Script, error) { return script.New(script.Hold("")), err })
+				Expect(a.run("x")).To(EndFailed("fake-agent: invalid script: " + reason))
+			},
+			Entry("as it is", &script.Error{Reason: "step 1 (hold): name must not be empty"}, "step 1 (hold): name must not be empty"),
+			Entry("with its place", &script.Error{Reason: "unexpected end of JSON input", Line: 3, Column: 5, Syntax: true}, "unexpected end of JSON input (line 3, column 5)"),
+			Entry("inside another one", fmt.Errorf("my.json: %w", &script.Error{Reason: "turn 1: steps is missing"}), "my.json: turn 1: steps is missing"),
+		)
 		It("is held to the rules of the language", func() {
 			a := choosing(func(fakeagent.Input) (script.Script, error) {
 				return script.New(script.Say("never said"), script.SayStep{Text: "ab", Chunks: 3}), nil
@@ -207,6 +254,115 @@ var _ = Describe("Which script a prompt runs", func() {
 			run := a.run("x")
 			Expect(run).To(EndFailed("fake-agent: invalid script: step 2 (say): chunks is 3, but the text has only 2 characters"))
 			Expect(run).NotTo(ContainItems(BeAssistantMessage("never said")))
+		})
+	})
+
+	Describe("the choice from a file of the caller's", func() {
+		const file = `{"turns":[[{"say":"turn one"}],[{"say":"later turn"}]],
+			"routes":[{"when":{"prompt":"go"},"times":2,"steps":[{"say":"route"}]},{"when":{"attempt":2},"steps":[{"say":"second time"}]}]}`
+		from := func(text string) func(fakeagent.Input) (script.File, error) {
+			return func(fakeagent.Input) (script.File, error) { return script.ParseFile([]byte(text)) }
+		}
+		with := func(file func(fakeagent.Input) (script.File, error)) *agent {
+			GinkgoHelper()
+			a := start(fakeagent.Config{Choose: fakeagent.FromFile(file)}, "")
+			DeferCleanup(a.Close)
+			return a
+		}
+
+		It("is what the prompt carries, else the first route that fits, else the turn of that number, the last of which repeats", func() {
+			a := with(from(file))
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("turn one")))
+			Expect(a.run(`[{"say":"from the prompt"}]`)).To(HaveItems(BeAssistantMessage("from the prompt")))
+			Expect(a.run("go\n```fake-agent\n[{\"say\":\"from the block\"}]\n```")).To(HaveItems(BeAssistantMessage("from the block")))
+			Expect(a.run("go on")).To(HaveItems(BeAssistantMessage("route")))
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("second time")))
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("later turn")))
+		})
+		It("is the answer that repeats the prompt where the file has nothing for it, or nothing at all", func() {
+			Expect(with(from(`{"routes":[{"when":{"prompt":"go"},"steps":[]}]}`)).run("x")).To(HaveItems(BeAssistantMessage("fake-agent received: x")))
+			Expect(with(func(fakeagent.Input) (script.File, error) { return script.File{}, nil }).run("x")).To(HaveItems(BeAssistantMessage("fake-agent received: x")))
+		})
+		It("takes a route no more often than the file says, in each thread", func() {
+			a := with(from(`{"routes":[{"when":{"prompt":"go"},"times":2,"steps":[{"say":"route"}]}]}`))
+			other := &agent{Instance: a.Instance, id: "b", ended: make(chan event.TurnCompleted, 10)}
+			a.Subscribe(func(e event.Event) {
+				if end, ok := e.Payload.(event.TurnCompleted); ok && e.ThreadID == "b" {
+					other.ended <- end
+				}
+			})
+			Expect(a.StartSession(context.Background(), fakeagent.SessionConfig{ThreadID: "b"})).To(Succeed())
+			for _, want := range []string{"route", "route", "fake-agent received: go", "fake-agent received: go"} {
+				Expect(a.run("go")).To(HaveItems(BeAssistantMessage(want)))
+				Expect(other.run("go")).To(HaveItems(BeAssistantMessage(want)))
+			}
+		})
+		It("asks for the file at each turn that needs it, and says which turn that is", func() {
+			var got []fakeagent.Input
+			a := with(func(in fakeagent.Input) (script.File, error) {
+				got = append(got, in)
+				return script.ParseFile([]byte(fmt.Sprintf(`[{"say":"file %d"}]`, len(got))))
+			})
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("file 1")))
+			Expect(a.run(`[]`)).To(HaveItems())
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("file 2")))
+			Expect(got).To(Equal([]fakeagent.Input{
+				{ThreadID: "a", Prompt: "x", Turn: 1, Attempt: 1}, {ThreadID: "a", Prompt: "x", Turn: 3, Attempt: 2},
+			}))
+		})
+		DescribeTable("fails the turn that has none",
+			func(file func(fakeagent.Input) (script.File, error), prompt, reason string) {
+				Expect(with(file).run(prompt)).To(EndFailed("fake-agent: " + reason))
+			},
+			Entry("since the file does not parse", from(`{"turns":[{"steps":[{"sey":"x"}]}]}`), "x",
+				`invalid script: turn 1: step 1: unknown key "sey", did you mean "say"?`),
+			Entry("since the file is no JSON", from("{\n\"turns\": ["), "x", "invalid script: unexpected end of JSON input (line 2, column 11)"),
+			Entry("since the prompt does not parse", from(file), `[{"sey":"x"}]`, `invalid script: step 1: unknown key "sey", did you mean "say"?`),
+			Entry("since the prompt has two blocks", from(file), "```fake-agent\n[]\n```\n```fake-agent\n[]\n```", "invalid script: 2 fenced blocks, expected 1"),
+			Entry("since there is no file", func(fakeagent.Input) (script.File, error) { return script.File{}, errors.New("no such file") }, "x",
+				"no script was chosen: no such file"),
+			Entry("since a turn that was made in Go is wrong", func(fakeagent.Input) (script.File, error) {
+				return script.File{Turns: []script.Script{script.New(script.Raw(""))}}, nil
+			}, "x", "invalid script: step 1 (raw): text must not be empty"),
+		)
+		It("serves any number of threads at once", func() {
+			const threads, turns = 20, 6
+			in := fakeagent.NewT(GinkgoT(), fakeagent.Config{Choose: fakeagent.FromFile(from(
+				`{"routes":[{"when":{"prompt":"go"},"times":2,"steps":[{"say":"first"}]},{"when":{"prompt":"go"},"times":1,"steps":[{"say":"then"}]}]}`))})
+			var mu sync.Mutex
+			said := map[string][]string{}
+			over := make(chan string, threads*turns)
+			in.Subscribe(func(e event.Event) {
+				switch p := e.Payload.(type) {
+				case event.Delta:
+					mu.Lock()
+					said[e.ThreadID] = append(said[e.ThreadID], p.Text)
+					mu.Unlock()
+				case event.TurnCompleted:
+					over <- e.ThreadID
+				}
+			})
+			send := func(id string) {
+				GinkgoHelper()
+				_, err := in.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: id, Text: "go"})
+				Expect(err).NotTo(HaveOccurred())
+			}
+			for i := range threads {
+				id := fmt.Sprint("thread ", i)
+				Expect(in.StartSession(context.Background(), fakeagent.SessionConfig{ThreadID: id})).To(Succeed())
+				send(id)
+			}
+			left := map[string]int{}
+			for range threads * turns {
+				id := <-over
+				if left[id]++; left[id] < turns {
+					send(id)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			Expect(said).To(And(HaveLen(threads), HaveEach(Equal(
+				[]string{"first", "first", "then", "fake-agent received: go", "fake-agent received: go", "fake-agent received: go"}))))
 		})
 	})
 

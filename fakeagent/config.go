@@ -2,6 +2,7 @@ package fakeagent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os/exec"
@@ -18,7 +19,8 @@ type Config struct {
 	Script string
 
 	// Choose picks what a turn plays, instead of Script. It is called on the turn's goroutine, after turn.started. An error fails
-	// the turn. A script is held to the same rules as one in JSON.
+	// the turn; a [script.Error] does so as a script that does not parse. A script is held to the same rules as one in JSON, and must
+	// not be changed once it was returned. [FromFile] makes one.
 	Choose func(Input) (script.Script, error)
 
 	// AllowShell lets bash steps with run start real processes. Where it is false they fail the turn.
@@ -29,6 +31,14 @@ type Config struct {
 
 	// Speed divides every scripted wait; 0 is 1. 10 is ten times as fast. It does not touch timeouts and holds.
 	Speed float64
+
+	// Seed varies what a script leaves open: where a text that is sent in chunks is cut and, by up to a tenth, how long a scripted wait
+	// takes. The same turn of the same thread varies in the same way each time; another seed has another way. 0 varies nothing.
+	Seed uint64
+
+	// DoorSteps are keys of steps that only some doors can play: stderr and raw. They become events, and whoever sets this subscribes
+	// and does what they say. Without it such a step fails the turn.
+	DoorSteps []string
 
 	// Files does the reading and writing of write and edit steps, and of .fake-agent.json; nil is [OSFiles].
 	Files Files
@@ -58,11 +68,12 @@ func Scripted() Config { return Config{Script: "steps"} }
 
 // Input is a turn that wants a script.
 type Input struct {
-	ThreadID string
-	Cwd      string
-	Prompt   string
-	Turn     int // the agent's Nth turn, from 1
-	Attempt  int // the Nth time that this agent got this very prompt, from 1
+	ThreadID    string
+	Cwd         string
+	Prompt      string
+	Attachments []Attachment // of the prompt
+	Turn        int          // the agent's Nth turn, from 1
+	Attempt     int          // the Nth time that this agent got this very prompt, from 1
 }
 
 // role is what an instance calls itself, and where its scripts come from.
@@ -92,10 +103,10 @@ func (cfg Config) role() (role, error) {
 	if cfg.Choose != nil {
 		r.choose = func(_ *thread, in Input) (script.Script, error) {
 			s, err := cfg.Choose(in)
-			if err != nil {
-				return s, &failure{message: "fake-agent: no script was chosen: " + err.Error()}
+			if err != nil && !errors.As(err, new(*script.Error)) {
+				err = &failure{message: "fake-agent: no script was chosen: " + err.Error()}
 			}
-			return s, s.Validate()
+			return s, err
 		}
 	}
 	return r, nil

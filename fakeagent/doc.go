@@ -20,11 +20,13 @@
 //	approval            the tool call that it is about, which settles after the answer
 //	plan                a todo list
 //	fail                an error; the turn ends as failed
+//	exit                an error; the turn ends as failed, and behind it the session
 //	usage, sleep, hold  no item
+//	stderr, raw         no item; only a door that is a process can play them, see [Config.DoorSteps]
 //
 // A step that cannot be done, such as an edit of text that is not there, is a failed tool call, and the turn goes on: it still ends as
-// completed. Only fail, a script that does not parse and a refused command fail the turn. A call that an interrupt cuts short fails with
-// the error "canceled".
+// completed. Only fail, exit, a script that does not parse, a step that this door cannot play and a refused command fail the turn. A call
+// that an interrupt cuts short fails with the error "canceled".
 //
 // Tool calls have the ids t-TURN-N and messages a-TURN-N. TURN counts the agent's turns, N the calls and messages of one turn together, both
 // from 1.

@@ -12,8 +12,9 @@ type gateKey struct{ threadID, name string }
 // Gate is where the hold steps of one name in one thread wait. It exists from the first time that anyone asks for it, so a test may
 // use it before the agent arrives, or even exists.
 type Gate struct {
-	in  *Instance
-	key gateKey
+	in        *Instance
+	key       gateKey
+	elsewhere GateControl // then nothing else is used
 
 	mu      sync.Mutex
 	closed  bool // arrivals at an open hold wait too
@@ -38,8 +39,23 @@ func (in *Instance) Gate(threadID, name string) *Gate {
 	return g
 }
 
+// GateControl is what a test does with a gate.
+type GateControl interface {
+	AwaitHeld(ctx context.Context) error
+	Release()
+	Close()
+}
+
+// RemoteGate is a gate that is somewhere else, such as in a process of its own. A provider's Gate(threadID, name) *Gate may return it.
+// AwaitHeld always gets a context with a deadline.
+func RemoteGate(c GateControl) *Gate { return &Gate{elsewhere: c} }
+
 // Release lets one arrival through: the one that is held, or the next one to come.
 func (g *Gate) Release() {
+	if g.elsewhere != nil {
+		g.elsewhere.Release()
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.permits++
@@ -48,6 +64,10 @@ func (g *Gate) Release() {
 
 // Close makes arrivals wait that would pass otherwise: those of hold steps with open. Others wait anyway.
 func (g *Gate) Close() {
+	if g.elsewhere != nil {
+		g.elsewhere.Close()
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
@@ -58,6 +78,9 @@ func (g *Gate) Close() {
 func (g *Gate) AwaitHeld(ctx context.Context) error {
 	ctx, cancel := Patience(ctx)
 	defer cancel()
+	if g.elsewhere != nil {
+		return g.elsewhere.AwaitHeld(ctx)
+	}
 	for {
 		g.mu.Lock()
 		if g.waiting > g.permits {

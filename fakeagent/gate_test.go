@@ -2,6 +2,7 @@ package fakeagent_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -13,6 +14,25 @@ import (
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
+
+// remoteGate is the control of a gate that is somewhere else.
+type remoteGate struct {
+	calls []string
+	never bool // nothing is ever held
+	err   error
+}
+
+func (g *remoteGate) Release() { g.calls = append(g.calls, "release") }
+func (g *remoteGate) Close()   { g.calls = append(g.calls, "close") }
+
+func (g *remoteGate) AwaitHeld(ctx context.Context) error {
+	g.calls = append(g.calls, "await")
+	if g.never {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return g.err
+}
 
 var _ = Describe("A hold", func() {
 	var a *agent
@@ -97,6 +117,33 @@ var _ = Describe("A hold", func() {
 			Expect(a.Gate("a", "g").AwaitHeld(ctx)).To(Succeed())
 			a.Gate("a", "g").Release()
 			Expect(a.wait(id)).To(EndCompleted())
+		})
+	})
+
+	Describe("that is somewhere else", func() {
+		It("is controlled through a gate like any other", func() {
+			remote := &remoteGate{}
+			gate := fakeagent.RemoteGate(remote)
+			Expect(gate.AwaitHeld(ctx)).To(Succeed())
+			gate.Close()
+			gate.Release()
+			Expect(remote.calls).To(Equal([]string{"await", "close", "release"}))
+		})
+		It("is awaited for 30 seconds, if the test's context has no deadline", bubble.InBubble, func(ctx SpecContext) {
+			remote := &remoteGate{never: true}
+			began := time.Now()
+			Expect(fakeagent.RemoteGate(remote).AwaitHeld(context.WithoutCancel(ctx))).To(MatchError(
+				"gave up after 30s; give a context with a deadline to wait longer or shorter: context deadline exceeded"))
+			Expect(time.Since(began)).To(Equal(30 * time.Second))
+		})
+		It("is awaited as long as the context says, and its error is the caller's", bubble.InBubble, func(ctx SpecContext) {
+			long, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
+			defer cancel()
+			began := time.Now()
+			Expect(fakeagent.RemoteGate(&remoteGate{never: true}).AwaitHeld(long)).To(MatchError(context.DeadlineExceeded))
+			Expect(time.Since(began)).To(Equal(time.Hour))
+			broken := errors.New("the process is gone")
+			Expect(fakeagent.RemoteGate(&remoteGate{err: broken}).AwaitHeld(long)).To(BeIdenticalTo(broken))
 		})
 	})
 

@@ -30,6 +30,8 @@ type Instance struct {
 	subs  atomic.Pointer[[]*func(event.Event)]
 	turns sync.WaitGroup
 
+	checked checked
+
 	mu         sync.Mutex
 	closed     bool
 	threads    map[string]*thread
@@ -43,6 +45,11 @@ var _ Provider = (*Instance)(nil)
 func New(cfg Config) (*Instance, error) {
 	if !(cfg.Speed >= 0) { // NaN is not either
 		return nil, fmt.Errorf("fakeagent: Speed is %v; use a number above 0, or Instant for no waiting", cfg.Speed)
+	}
+	for _, key := range cfg.DoorSteps {
+		if !slices.Contains(doorSteps, key) {
+			return nil, fmt.Errorf("fakeagent: DoorSteps has %q; only %s can be there", key, strings.Join(doorSteps, " and "))
+		}
 	}
 	r, err := cfg.role()
 	if err != nil {
@@ -228,7 +235,7 @@ func (in *Instance) SendTurn(ctx context.Context, input TurnInput) (turnID strin
 	if in.closed {
 		return "", fmt.Errorf("fakeagent: %w", ErrClosed)
 	}
-	t := th.newTurn(ctx, input.Text)
+	t := th.newTurn(ctx, input)
 	in.turns.Go(t.play)
 	return t.id, nil
 }
@@ -337,7 +344,8 @@ type thread struct {
 	session  SessionConfig
 	open     bool // between session.started and session.exited
 	stopping bool
-	leaving  bool // somebody closes it
+	leaving  bool   // somebody closes it
+	died     string // how its process ended, if it did
 	active   *turn
 	turns    int            // how many there were
 	requests int            // how many there were
@@ -360,9 +368,10 @@ type outgoing struct {
 	delivered chan struct{}
 }
 
-func (th *thread) newTurn(ctx context.Context, prompt string) *turn {
+func (th *thread) newTurn(ctx context.Context, input TurnInput) *turn {
 	th.turns++
-	t := &turn{th: th, n: th.turns, id: th.id + "-turn-" + strconv.Itoa(th.turns), prompt: prompt}
+	input.Attachments = slices.Clone(input.Attachments)
+	t := &turn{th: th, n: th.turns, id: th.id + "-turn-" + strconv.Itoa(th.turns), input: input}
 	t.ctx, t.cancel = context.WithCancel(pprof.WithLabels(ctx, pprof.Labels(doingLabel, t.id)))
 	th.active = t
 	return t
@@ -381,8 +390,12 @@ func (th *thread) leaveLocked() bool {
 func (th *thread) exit() {
 	th.disconnect()
 	th.mu.Lock()
-	th.open, th.stopping, th.leaving = false, false, false
-	th.emitLocked(event.Event{Payload: event.SessionExited{Reason: "stopped", ExitKind: "graceful"}})
+	end := event.SessionExited{Reason: "stopped", ExitKind: "graceful"}
+	if th.died != "" {
+		end = event.SessionExited{Reason: th.died, ExitKind: "error"}
+	}
+	th.open, th.stopping, th.leaving, th.died = false, false, false, ""
+	th.emitLocked(event.Event{Payload: end})
 }
 
 func (th *thread) emit(e event.Event) {

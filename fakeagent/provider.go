@@ -84,8 +84,17 @@ func (s SessionConfig) MarshalJSON() ([]byte, error) {
 
 // TurnInput is a prompt.
 type TurnInput struct {
-	ThreadID string
-	Text     string
+	ThreadID    string
+	Text        string
+	Attachments []Attachment // whose Data nobody changes any more
+}
+
+// Attachment is something that goes with the text of a prompt: an image, a sound, a file, a link. It has Data, a URI, or both.
+type Attachment struct {
+	Name      string // for people; may be ""
+	MediaType string // such as image/png; may be ""
+	URI       string
+	Data      []byte
 }
 
 // Decision answers an approval.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"hash/maphash"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +29,7 @@ type turn struct {
 	th     *thread
 	n      int // from 1
 	id     string
-	prompt string
+	input  TurnInput
 	ctx    context.Context // ends when the turn is interrupted
 	cancel context.CancelFunc
 
@@ -34,6 +37,7 @@ type turn struct {
 	reasoning int // reasoning has no id in its JSON form, but needs one that keeps two steps apart
 	branch    atomic.Pointer[branch]
 	timer     *time.Timer // of the scripted waits, one after the other
+	rand      *rand.Rand  // what Config.Seed varies is decided by; see random
 }
 
 // branch is a list of steps that plays: the script's, or one inside a step.
@@ -78,7 +82,7 @@ func (t *turn) play() {
 func (t *turn) start() {
 	th := t.th
 	th.mu.Lock()
-	th.items.Add(t.id, "", timeline.UserMessage{Text: t.prompt})
+	th.items.Add(t.id, "", timeline.UserMessage{Text: t.input.Text})
 	th.emitLocked(event.Event{TurnID: t.id, Payload: event.TurnStarted{}})
 }
 
@@ -109,17 +113,17 @@ func (t *turn) script() error {
 		return err
 	}
 	th := t.th
-	h := maphash.String(th.in.seed, t.prompt)
+	h := maphash.String(th.in.seed, t.input.Text)
 	th.mu.Lock()
 	if th.attempts == nil {
 		th.attempts = map[uint64]int{}
 	}
 	th.attempts[h]++
-	in := Input{ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.prompt, Turn: t.n, Attempt: th.attempts[h]}
+	in := Input{ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.input.Text, Turn: t.n, Attempt: th.attempts[h], Attachments: t.input.Attachments}
 	th.mu.Unlock()
 	s, err := th.in.role.choose(th, in)
 	if err == nil {
-		err = checkDetails(s.Steps)
+		err = th.in.check(s)
 	}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
@@ -169,7 +173,7 @@ func (t *turn) step(s script.Step) error {
 	case script.FailStep:
 		return &failure{s.Message, s.Code}
 	case script.SleepStep:
-		defer t.waits()()
+		defer t.rests(s.Duration)()
 		return t.pause(s.Duration)
 	case script.HoldStep:
 		defer t.waits()()
@@ -185,8 +189,39 @@ func (t *turn) step(s script.Step) error {
 	case script.UsageStep:
 		t.emit("", event.TokenUsageUpdated{Usage: event.TokenUsage(s)})
 		return nil
+	case script.ExitStep:
+		return t.exit(event.ProcessExit(s))
+	case script.StderrStep:
+		return t.door(s, event.ProcessStderr(s))
+	case script.RawStep:
+		return t.door(s, event.ProcessRaw{Bytes: []byte(s.Text)})
 	}
+	return t.unplayable()
+}
+
+// doorSteps are the keys that [Config.DoorSteps] may have.
+var doorSteps = []string{script.StderrStep{}.Key(), script.RawStep{}.Key()}
+
+// door is a step that only a door can play.
+func (t *turn) door(s script.Step, p event.Payload) error {
+	if !slices.Contains(t.th.in.cfg.DoorSteps, s.Key()) {
+		return t.unplayable()
+	}
+	t.emit("", p)
+	return nil
+}
+
+func (t *turn) unplayable() error {
 	return &failure{message: fmt.Sprintf("fake-agent: %s: not supported by this door", t.doing())}
+}
+
+// exit ends the turn, and behind it the session.
+func (t *turn) exit(how event.ProcessExit) error {
+	t.emit("", how)
+	t.th.mu.Lock()
+	t.th.stopping, t.th.died = true, how.String()
+	t.th.mu.Unlock()
+	return &failure{message: how.String()}
 }
 
 func (t *turn) emit(itemID string, p event.Payload) {
@@ -194,27 +229,60 @@ func (t *turn) emit(itemID string, p event.Payload) {
 }
 
 // pause is a scripted wait. Also where nothing is waited for it notices an interrupt.
-func (t *turn) pause(d time.Duration) error {
-	cfg := &t.th.in.cfg
-	if cfg.Speed > 0 {
-		d = time.Duration(min(float64(d)/cfg.Speed, math.MaxInt64/2))
-	}
-	if d > 0 && !cfg.Instant {
+func (t *turn) pause(d time.Duration) error { return t.pauseFor(d, nil) }
+
+// pauseFor is a pause that tells answers as they come.
+func (t *turn) pauseFor(d time.Duration, answers <-chan *approval) error {
+	d = t.scaled(d)
+	if d > 0 {
 		if t.timer == nil {
 			t.timer = time.NewTimer(d)
 		} else {
 			t.timer.Reset(d)
 		}
+	}
+	for d > 0 {
 		select {
 		case <-t.timer.C:
+			d = 0
+		case a := <-answers:
+			t.resolved(a)
 		case <-t.ctx.Done():
 			t.timer.Stop()
+			d = 0
 		}
 	}
 	if t.ctx.Err() != nil {
 		return errCanceled
 	}
 	return nil
+}
+
+// scaled is how long a scripted wait takes, by Seed, Speed and Instant. Seed comes first, so that a turn is cut in the same places at any
+// speed.
+func (t *turn) scaled(d time.Duration) time.Duration {
+	if r := t.random(); r != nil && d > 0 {
+		d = min(d, math.MaxInt64/2) // or a little more of it might be too much
+		tenth := d / 10
+		d += time.Duration(r.Int64N(int64(2*tenth+1))) - tenth // in whole numbers, which are the same on every machine
+	}
+	switch cfg := &t.th.in.cfg; {
+	case cfg.Instant:
+		return 0
+	case cfg.Speed > 0:
+		return time.Duration(min(float64(d)/cfg.Speed, math.MaxInt64/2))
+	}
+	return d
+}
+
+// random is where this turn's variety comes from; nil where there is none.
+func (t *turn) random() *rand.Rand {
+	if t.rand == nil && t.th.in.cfg.Seed != 0 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(t.id))
+		t.rand = rand.New(rand.NewPCG(t.th.in.cfg.Seed, h.Sum64()))
+	}
+	return t.rand
 }
 
 // nextID is the next id of the count that tool calls and messages share.
@@ -235,10 +303,9 @@ func (t *turn) text(s script.SayStep, stream event.Stream, id string) error {
 		t.emit(id, event.Delta{Stream: stream, Text: s.Text})
 		return nil
 	}
-	if s.Interval > 0 {
-		defer t.waits()()
-	}
-	left, chars := s.Text, script.Characters(s.Text)
+	defer t.rests(s.Interval)()
+	left := s.Text
+	cut := cuts(script.Characters(s.Text), s.Chunks, t.random())
 	it := graphemes.FromString(s.Text)
 	for i := range s.Chunks {
 		if i > 0 {
@@ -247,7 +314,7 @@ func (t *turn) text(s script.SayStep, stream event.Stream, id string) error {
 			}
 		}
 		size := 0
-		for range chars*(i+1)/s.Chunks - chars*i/s.Chunks {
+		for range cut(i) {
 			it.Next()
 			size += len(it.Value())
 		}
@@ -255,6 +322,27 @@ func (t *turn) text(s script.SayStep, stream event.Stream, id string) error {
 		left = left[size:]
 	}
 	return nil
+}
+
+// cuts says how many of the characters chunk i has: as many as the others or, with a random source, any number from 1.
+func cuts(chars, chunks int, r *rand.Rand) func(i int) int {
+	if r == nil {
+		return func(i int) int { return chars*(i+1)/chunks - chars*i/chunks }
+	}
+	// Of the places between two characters those that are left, and how many of them become borders. Every choice is as likely.
+	places, borders := chars-1, chunks-1
+	return func(int) int {
+		n := 1
+		for ; places > 0; n++ {
+			border := r.IntN(places) < borders
+			places--
+			if border {
+				borders--
+				break
+			}
+		}
+		return n
+	}
 }
 
 func (t *turn) plan(s script.PlanStep) error {
@@ -290,9 +378,7 @@ func (t *turn) call(item event.Item, do func(*event.Item) error) error {
 func (t *turn) tool(s script.ToolStep) error {
 	item := event.Item{ItemType: event.DynamicToolCall, Title: s.Name, Data: claimed(s.Detail, s.Input, nil)}
 	return t.call(item, func(item *event.Item) error {
-		if s.Hold > 0 {
-			defer t.waits()()
-		}
+		defer t.rests(s.Hold)()
 		if err := t.pause(s.Hold); err != nil {
 			return err
 		}
@@ -317,6 +403,50 @@ func claimed(detail, input, output []byte) timeline.Detail {
 		return timeline.Unknown{Input: detail}
 	}
 	return d
+}
+
+// checked are the scripts of [Config.Choose] that were found right, by where their steps are. Most are played again and again.
+type checked struct {
+	mu      sync.Mutex
+	scripts map[*script.Step]size
+}
+
+// size is all that a script has besides its steps.
+type size struct {
+	steps int
+	delay time.Duration
+}
+
+// mostChecked is how many are remembered. Who makes a new one for each turn has no use for it.
+const mostChecked = 100
+
+// check holds a script to the rules of JSON, if no JSON was parsed for it, and to those of the timeline.
+func (in *Instance) check(s script.Script) error {
+	if in.cfg.Choose == nil {
+		return checkDetails(s.Steps)
+	} else if len(s.Steps) == 0 {
+		return s.Validate()
+	}
+	c, at, all := &in.checked, &s.Steps[0], size{len(s.Steps), s.StepDelay}
+	c.mu.Lock()
+	right := c.scripts[at] == all
+	c.mu.Unlock()
+	if right {
+		return nil
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if err := checkDetails(s.Steps); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.scripts == nil || len(c.scripts) >= mostChecked {
+		c.scripts = map[*script.Step]size{}
+	}
+	c.scripts[at] = all
+	return nil
 }
 
 // checkDetails is what package script cannot check, since it does not know the timeline.
@@ -384,6 +514,14 @@ const (
 // label labels this goroutine with what the turn does.
 func (t *turn) label(doing string, more ...string) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(t.ctx, pprof.Labels(append(more, doingLabel, t.id+" is in "+doing)...)))
+}
+
+// rests is waits for a scripted wait, unless that takes no time.
+func (t *turn) rests(d time.Duration) (over func()) {
+	if d <= 0 || t.th.in.cfg.Instant {
+		return func() {}
+	}
+	return t.waits()
 }
 
 // waits labels this goroutine with the step that it waits in, until over is called.

@@ -45,8 +45,13 @@ var _ = Describe("A turn", func() {
 			}
 		})
 		It("is the same after it was encoded and decoded, and folds to the same items", func() {
-			a.run(`[{"say":{"text":"<a> & b","chunks":3}},{"think":"hm"},{"write":{"path":"x","content":"\u2028"}},{"bash":{"command":"x","exitCode":2}},
+			cfg := fakeagent.Scripted()
+			cfg.DoorSteps = []string{"stderr", "raw"}
+			a := start(cfg, GinkgoT().TempDir())
+			DeferCleanup(a.Close)
+			a.run(`[{"stderr":"<oh>\n"},{"raw":{"base64":"/wA="}},{"say":{"text":"<a> & b","chunks":3}},{"think":"hm"},{"write":{"path":"x","content":"\u2028"}},{"bash":{"command":"x","exitCode":2}},
 				{"tool":{"name":"t","input":{"a":1},"output":[{"b":"<"}]}},{"plan":[{"text":"p"}]},{"usage":{"usedTokens":3}},{"fail":{"message":"no","code":7}}]`)
+			a.run(`[{"exit":{"signal":"SIGINT"}}]`)
 			var live, again event.Fold
 			for _, e := range a.seen() {
 				b, err := e.MarshalJSON()
@@ -105,6 +110,7 @@ var _ = Describe("A turn", func() {
 			Entry("a shell command", `[{"bash":{"command":"x","run":true}},{"say":"x"}]`, BeShellCall("x", WithError("canceled"))),
 			Entry("a gate", `[{"hold":"g"},{"say":"x"}]`),
 			Entry("an approval", `[{"approval":{"title":"rm"}},{"say":"x"}]`, BeShellCall("rm", WithError("canceled"))),
+			Entry("an approval whose tool is held", `[{"approval":{"title":"rm","tool":{"name":"t","holdMs":3600000},"allow":[{"say":"x"}]}}]`, BeToolCall("t", WithError("canceled"))),
 			Entry("a list of approvals", `[{"approval":[{"title":"rm"},{"title":"mv","timeoutMs":3600000}]}]`,
 				BeShellCall("rm", WithError("canceled")), BeShellCall("mv", WithError("canceled"))),
 			Entry("a sleep in the branch of an approval that is already answered", `[{"approval":[{"title":"rm","timeoutMs":100}]},{"sleep":3600000}]`,
