@@ -335,6 +335,10 @@ func (in *Instance) Dump() string {
 // GomegaString is how a failure message shows the instance.
 func (in *Instance) GomegaString() string { return in.Dump() }
 
+// GoString is what %#v prints, which Gomega does of whatever stands behind a context in Eventually(ctx, …): without it package fmt would
+// read what others write.
+func (in *Instance) GoString() string { return "the instance" }
+
 // thread is one agent.
 type thread struct {
 	in *Instance

@@ -253,6 +253,10 @@ func (h *Host) Dump() string {
 // GomegaString is how a failure message shows the host.
 func (h *Host) GomegaString() string { return h.Dump() }
 
+// GoString is what %#v prints, which Gomega does of whatever stands behind a context in Eventually(ctx, …): without it package fmt would
+// read what others write.
+func (h *Host) GoString() string { return "the host" }
+
 func (h *Host) describe(a *agent) string {
 	a.mu.Lock()
 	tl, status, requests := a.log.Snapshot(), a.status, slices.Clone(a.requests)

@@ -64,6 +64,10 @@ func (r *Recorder) String() string {
 // GomegaString is how a failure message shows the recorder.
 func (r *Recorder) GomegaString() string { return r.String() }
 
+// GoString is what %#v prints, which Gomega does of whatever stands behind a context in Eventually(ctx, …): without it package fmt would
+// read what others write.
+func (r *Recorder) GoString() string { return "the recorder" }
+
 // Recorded are those of one kind, such as Recorded[TurnEnded](r).
 func Recorded[T any](r *Recorder) []T {
 	var out []T

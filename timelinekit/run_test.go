@@ -111,6 +111,12 @@ var _ = Describe("Running turns", func() {
 			cancel()
 			Expect(turn.Await(over)).To(Equal(first), "a turn that is over needs no waiting")
 		})
+		It("can stand behind a context in Eventually, while it runs: what prints its fields for that gets none to see", func(ctx SpecContext) {
+			host := timelinekit.NewHost(GinkgoT())
+			turn := host.StartFakeAgentTurn(ctx, script.New(script.SayStep{Text: "ten pieces", Chunks: 10, Interval: time.Millisecond}))
+			Eventually(ctx, turn).Should(EndCompleted())
+			Expect([]string{fmt.Sprintf("%#v", turn), fmt.Sprintf("%#v", host)}).To(Equal([]string{"turn " + turn.TurnID, "the host"}))
+		})
 		It("prints as what it is doing, and after its end as its run", func(ctx SpecContext) {
 			turn := host.StartFakeAgentTurn(ctx, script.New(script.Hold("here")))
 			Expect(turn.Gate("here").AwaitHeld(ctx)).To(Succeed())

@@ -218,6 +218,10 @@ func (t *Turn) String() string {
 // GomegaString is how a failure message shows the turn.
 func (t *Turn) GomegaString() string { return t.String() }
 
+// GoString is what %#v prints, which Gomega does of whatever stands behind a context in Eventually(ctx, …): without it package fmt would
+// read what others write.
+func (t *Turn) GoString() string { return "turn " + t.TurnID }
+
 // Done is closed when the turn has ended.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
