@@ -58,8 +58,37 @@ var house = []row{
 		reason: "The engine plays scripts and speaks no protocol: doors are built on top of it, by us as by anybody else.",
 	},
 	{
-		pkg:    "fakeagent/cmd/fakeagent",
-		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall", "timelinekit"},
+		pkg:    "mockproc/pipe",
+		not:    []string{"net/http/...", "os/exec", "log/..."},
+		reason: "Pipes and connections in memory, for whoever doubles a process or a server. They know nothing of agents.",
+	},
+	{
+		pkg:    "mockproc/internal/signals",
+		not:    theNetwork,
+		reason: "The names of signals, for a process that is ended by one and for who is told of it.",
+	},
+	{
+		pkg:    "mockproc/acp",
+		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/event", "mockproc/internal/signals"},
+		not:    theNetwork,
+		reason: "The protocol, on both sides, over any reader and writer and any provider: what it needs of a process is an interface of its own.",
+	},
+	{
+		pkg: "mockproc",
+		ours: []string{"fakeagent", "fakeagent/script", "fakeagent/event",
+			"mockproc/acp", "mockproc/pipe", "mockproc/internal/signals"},
+		not:    theNetwork,
+		reason: "A process is a door like others: it puts the engine behind pipes, and what the agent says is the protocol's to know.",
+	},
+	{
+		pkg:    "mockproc/mockprocmock",
+		others: []string{"go.uber.org/mock/gomock"},
+		reason: "A generated mock of a process. It and the other mocks are the only ones that link gomock.",
+	},
+	{
+		pkg: "fakeagent/cmd/fakeagent",
+		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall", "timelinekit",
+			"mockproc", "mockproc/acp"},
 		others: []string{"github.com/alecthomas/kong"},
 		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host. Only with flags does it need help.",
 	},
@@ -97,9 +126,9 @@ var house = []row{
 	{
 		pkg:    "matchers",
 		ours:   []string{"fakeagent/timeline", "fakeagent/event", "timelinekit/golden"},
-		others: []string{"github.com/onsi/gomega/format", "github.com/onsi/gomega/types", "github.com/google/go-cmp/cmp"},
+		others: []string{"os", "github.com/onsi/gomega/format", "github.com/onsi/gomega/types", "github.com/google/go-cmp/cmp"},
 		not:    theWorld,
-		reason: "A matcher judges what happened, not how: no engine, no Ginkgo, no MCP, and of Gomega the small parts, as the whole links net/http; and go-cmp, so that its options for our types stand beside the matchers.",
+		reason: "A matcher judges what happened, not how: no engine, no Ginkgo, no MCP, and of Gomega the small parts, as the whole links net/http; and go-cmp, so that its options for our types stand beside the matchers. Of os it needs the type of a signal alone.",
 	},
 	{
 		pkg:    "e2e",

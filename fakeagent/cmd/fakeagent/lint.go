@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/mockproc"
 )
 
 type lintCommand struct {
-	Files []string `arg:"" name:"file" help:"A script, or turns and routes as in .fake-agent.json."`
+	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, or a scenario."`
 }
 
 func (*lintCommand) Help() string {
@@ -22,12 +24,12 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 	for i, name := range l.Files { // all, before the first word
 		var err error
 		if texts[i], err = os.ReadFile(name); err != nil {
-			c.complain("fakeagent: lint: %v; give a script, or a file of turns or routes", err)
+			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, or a scenario", err)
 			return exitUsage
 		}
 	}
 	for i, text := range texts {
-		if _, err := script.ParseFile(text); err != nil {
+		if err := check(text); err != nil {
 			code = exitFailed
 			var e *script.Error
 			if !errors.As(err, &e) {
@@ -37,4 +39,15 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 		}
 	}
 	return code
+}
+
+// check reads a file as what it is: a scenario is the one that has a name.
+func check(text []byte) error {
+	var named struct{ Name any }
+	if json.Unmarshal(text, &named) == nil && named.Name != nil {
+		_, err := mockproc.ParseScenario(text)
+		return err
+	}
+	_, err := script.ParseFile(text)
+	return err
 }

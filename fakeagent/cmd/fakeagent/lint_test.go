@@ -20,6 +20,8 @@ var _ = Describe("lint", func() {
 		Entry("an unknown step", "[\n  {\"say\": \"hi\"},\n  {\"wirte\": {}}\n]", `:3:4: step 2: unknown key "wirte", did you mean "write"?`),
 		Entry("an unknown key in a step", `[{"write":{"pth":"a","content":""}}]`, `:1:12: step 1 (write): unknown key "pth", did you mean "path"?`),
 		Entry("a turn of several", "{\"turns\":[[],\n[{\"say\":7}]]}", `:2:9: turn 2: step 1 (say): must be a string, or an object, is 7`),
+		Entry("a scenario", "{\"name\":\"x\",\n \"afterTurn\":\"exti\",\"turns\":[[]]}", `:2:14: afterTurn has "exti", did you mean "exit"? There are stay, exit`),
+		Entry("a scenario's script", `{"name":"x","turns":[[{"sya":1}]]}`, `:1:24: turn 1: step 1: unknown key "sya", did you mean "say"?`),
 		Entry("no JSON", "[\n  {\"say\": }\n]", `:2:11: invalid character '}' looking for beginning of value`),
 		Entry("nothing", "", `:1:1: unexpected end of JSON input`),
 	)
@@ -30,6 +32,7 @@ var _ = Describe("lint", func() {
 			write(filepath.Join(dir, "bare.json"), `[]`),
 			write(filepath.Join(dir, "turns.json"), `{"turns":[[{"say":"hi"}]]}`),
 			write(filepath.Join(dir, "routes.json"), `{"routes":[{"when":{"prompt":"test"},"steps":[]}]}`),
+			write(filepath.Join(dir, "scenario.json"), `{"name":"mine","profile":"seed","turns":[[{"stderr":"hm\n"}]]}`),
 		)).To(Equal(outcome{}))
 	})
 
@@ -48,6 +51,6 @@ var _ = Describe("lint", func() {
 		got := invoke("lint", bad, missing)
 		Expect(got.Code).To(Equal(2))
 		Expect(got.Out).To(BeEmpty())
-		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, or a file of turns or routes\n")))
+		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, a file of turns or routes, or a scenario\n")))
 	})
 })

@@ -45,15 +45,30 @@ type command interface {
 }
 
 type commands struct {
-	Run    runCommand    `cmd:"" help:"Play each prompt as the next turn of one agent."`
-	Lint   lintCommand   `cmd:"" help:"Check scripts and files of turns or routes."`
+	Run    runCommand `cmd:"" help:"Play each prompt as the next turn of one agent."`
+	agent  `embed:""`
+	Mock   mockCommand   `cmd:"" help:"Play agents at once, one prompt each."`
+	Lint   lintCommand   `cmd:"" help:"Check scripts, files of turns or routes, and scenarios."`
 	Schema schemaCommand `cmd:"" help:"Print the JSON Schema of the script language."`
+}
+
+// agent is the command that a host starts over and over, and waits for.
+type agent struct {
+	ACP acpCommand `cmd:"" name:"acp" help:"Be an agent that speaks ACP on stdin and stdout."`
+}
+
+// grammar is that of all commands or, since a tenth of an agent's start would go by until kong has read it, of the agent alone.
+func grammar(args []string) any {
+	if len(args) > 0 && args[0] == "acp" {
+		return &agent{}
+	}
+	return &commands{}
 }
 
 // run is the whole program, apart from the process around it. When ctx ends it interrupts the turn that runs.
 func run(ctx context.Context, args []string, c console) int {
 	helped := false
-	parser, err := kong.New(&commands{},
+	parser, err := kong.New(grammar(args),
 		kong.Name("fakeagent"),
 		kong.Description("A coding agent that plays scripts, and costs nothing."),
 		kong.Writers(c.out, c.err),

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -210,14 +211,18 @@ func consent(asked event.RequestOpened) fakeagent.Decision {
 // stage is the test that a host wants to have, where there is none.
 type stage struct {
 	console
-	failed  bool
 	cleanup []func()
+
+	mu     sync.Mutex // since turns may run side by side
+	failed bool
 }
 
 func (*stage) Helper()             {}
 func (s *stage) Cleanup(fn func()) { s.cleanup = append(s.cleanup, fn) }
 
 func (s *stage) Errorf(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.failed = true
 	s.complain(format, args...)
 }

@@ -1,0 +1,704 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// session is one of the client's, which is a thread of the provider with the same id.
+type session struct {
+	a  *agent
+	n  int // it is the nth
+	id string
+
+	turnstile chan struct{} // who has it opens or closes the session
+
+	mu       sync.Mutex
+	cwd      string
+	title    string
+	touched  time.Time
+	settings []setting
+	open     bool
+	over     chan struct{}   // closed when it is not open any more
+	prompt   json.RawMessage // id of the prompt that runs
+	said     map[said]bool   // the messages of this turn of which a piece was sent
+	calls    map[string]*callState
+	numbered int            // how many calls there were
+	asked    map[string]int // open permissions: the provider's id, and that of our request
+}
+
+// said is a message, by the kind of its update and its id.
+type said struct{ kind, id string }
+
+// callState is a tool call that is not over.
+type callState struct {
+	toolCall
+	n     int // it is the nth
+	begun bool
+}
+
+// setting is a config option with what it is set to: a value of its groups, or true or false.
+type setting struct {
+	id, name, category string
+	groups             []group // one without an id holds values that stand alone
+	value              string
+	boolean, on        bool
+}
+
+type group struct {
+	id, name string
+	values   []option
+}
+
+type option struct{ value, name string }
+
+// newSettings are those of a new session.
+func (a *agent) newSettings() []setting {
+	model := setting{id: "model", name: "Model", category: "model", groups: []group{
+		{"openai", "OpenAI", []option{{"gpt-5", "GPT-5"}, {"gpt-5-mini", "GPT-5 mini"}}},
+		{"anthropic", "Anthropic", []option{{"claude-sonnet", "Claude Sonnet"}, {"claude-opus", "Claude Opus"}}},
+	}}
+	if probe, err := a.provider.Probe(a.ctx); err == nil && len(probe.Models) > 0 {
+		own := group{id: probe.ID, name: probe.Label}
+		for _, m := range probe.Models {
+			own.values = append(own.values, option{m.ID, m.Label})
+			if m.Default || model.value == "" {
+				model.value = m.ID
+			}
+		}
+		model.groups = append(model.groups, own)
+	} else {
+		model.value = "gpt-5"
+	}
+	all := []setting{
+		{id: modeOption, name: "Mode", category: "mode", groups: []group{{values: []option{{"ask", "Ask"}, {"code", "Code"}}}}, value: "code"},
+		model,
+	}
+	if a.booleans {
+		all = append(all, setting{id: "verbose", name: "Verbose", boolean: true})
+	}
+	return all
+}
+
+// modeOption is the option that is a mode, too: clients know it as one or the other.
+const modeOption = "mode"
+
+func (o setting) values() (all []string) {
+	for _, g := range o.groups {
+		for _, v := range g.values {
+			all = append(all, v.value)
+		}
+	}
+	return all
+}
+
+func appendOptions(f frame, options []option) frame {
+	for i, v := range options {
+		if i > 0 {
+			f = f.raw(`,`)
+		}
+		f = f.raw(`{"value":`).str(v.value).raw(`,"name":`).str(v.name).raw(`}`)
+	}
+	return f
+}
+
+// options is "configOptions" with all settings.
+func (s *session) options(f frame) frame {
+	f = f.raw(`"configOptions":[`)
+	for i, o := range s.settings {
+		if i > 0 {
+			f = f.raw(`,`)
+		}
+		f = f.raw(`{"id":`).str(o.id).raw(`,"name":`).str(o.name).field("category", o.category)
+		if o.boolean {
+			f = f.raw(`,"type":"boolean","currentValue":`).json(o.on).raw(`}`)
+			continue
+		}
+		f = f.raw(`,"type":"select","currentValue":`).str(o.value).raw(`,"options":[`)
+		for j, g := range o.groups {
+			if g.id == "" {
+				f = appendOptions(f, g.values)
+				continue
+			}
+			if j > 0 {
+				f = f.raw(`,`)
+			}
+			f = appendOptions(f.raw(`{"group":`).str(g.id).raw(`,"name":`).str(g.name).raw(`,"options":[`), g.values).raw(`]}`)
+		}
+		f = f.raw(`]}`)
+	}
+	return f.raw(`]`)
+}
+
+// state is what the answer to session/new and its like has of a session.
+func (s *session) state(f frame) frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.a.cfg.Profile != Seed {
+		f = f.raw(`"modes":{"currentModeId":`).str(s.settings[0].value).raw(`,"availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]},`)
+	}
+	return s.options(f)
+}
+
+func (s *session) update(what func(frame) frame) { s.a.conn.update(s.id, what) }
+
+// session is the open one that the params name.
+func (a *agent) session(p params) (*session, error) {
+	s, err := a.known(p)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.open {
+		return nil, unknownSession(s.id, "is closed; load or resume it")
+	}
+	return s, nil
+}
+
+// known is the one that the params name, open or not.
+func (a *agent) known(p params) (*session, error) {
+	if p.SessionID == nil {
+		return nil, wrongParams("sessionId is missing")
+	}
+	a.mu.Lock()
+	s := a.sessions[*p.SessionID]
+	a.mu.Unlock()
+	if s == nil {
+		return nil, unknownSession(*p.SessionID, "does not exist")
+	}
+	return s, nil
+}
+
+// unknownSession has the code that real agents use, not -32002.
+func unknownSession(id, why string) error {
+	e := wrongParams("session %q %s", id, why).(*Error)
+	e.Data = json.RawMessage(frame(`{"sessionId":`).str(id).raw(`}`))
+	return e
+}
+
+// config is the session that the params ask for.
+func (a *agent) config(id string, p params) (s fakeagent.SessionConfig, err error) {
+	switch {
+	case p.Cwd == nil:
+		return s, wrongParams("cwd is missing")
+	case !filepath.IsAbs(*p.Cwd):
+		return s, wrongParams("cwd must be absolute, is %q", *p.Cwd)
+	case p.MCPServers == nil:
+		return s, wrongParams("mcpServers is missing; without servers it is []")
+	}
+	servers, err := readServers(*p.MCPServers)
+	if err != nil {
+		return s, wrongParams("%v", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cfg.AuthRequired && !a.signedIn {
+		return s, &Error{Code: AuthRequired, Message: "Authentication required"}
+	}
+	return fakeagent.SessionConfig{ThreadID: id, Cwd: *p.Cwd, MCPServers: servers}, nil
+}
+
+func (a *agent) newSession(id json.RawMessage, p params) (string, error) {
+	if _, err := a.config("", p); err != nil {
+		return "", err
+	}
+	return a.delayed(id, a.cfg.NewSessionDelay, func() (string, error) {
+		s := &session{a: a, settings: a.newSettings(), turnstile: make(chan struct{}, 1), asked: map[string]int{}, calls: map[string]*callState{}, said: map[said]bool{}}
+		a.mu.Lock()
+		a.made++
+		s.n, s.id = a.made, a.cfg.SessionID(a.made)
+		old := a.sessions[s.id]
+		a.mu.Unlock()
+		if old == nil {
+			return s.begin(p)
+		}
+		// The end of the old one may wait for the client, so this goroutine must go on reading.
+		return a.later(id, func(ctx context.Context) (string, error) {
+			if err := old.alone(ctx, func() error { return old.stop(ctx) }); err != nil {
+				return "", err
+			}
+			return s.begin(p)
+		})
+	})
+}
+
+// begin opens a session that is new.
+func (s *session) begin(p params) (string, error) {
+	a := s.a
+	a.mu.Lock()
+	a.sessions[s.id] = s
+	a.mu.Unlock()
+	if err := s.start(p); err != nil {
+		a.mu.Lock()
+		delete(a.sessions, s.id)
+		a.mu.Unlock()
+		return "", err
+	}
+	if a.cfg.EarlyUpdate {
+		s.update(func(f frame) frame {
+			return f.raw(`{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"help","description":"Says what it can do"}]}`)
+		})
+	}
+	return string(s.state(frame(`{"sessionId":`).str(s.id).raw(`,`)).raw(`}`)), nil
+}
+
+// alone does something that nobody else does with this session at the same time.
+func (s *session) alone(ctx context.Context, do func() error) error {
+	select {
+	case s.turnstile <- struct{}{}:
+		defer func() { <-s.turnstile }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start opens the session's thread.
+func (s *session) start(p params) error {
+	cfg, err := s.a.config(s.id, p)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.cwd, s.open, s.over, s.touched = cfg.Cwd, true, make(chan struct{}), time.Now()
+	s.mu.Unlock()
+	if err := s.a.provider.StartSession(s.a.ctx, cfg); err != nil {
+		s.exited()
+		return wrongParams("%v", err)
+	}
+	return nil
+}
+
+// stop closes it, if it is open, and waits until it is.
+func (s *session) stop(ctx context.Context) error {
+	s.mu.Lock()
+	open, over := s.open, s.over
+	s.mu.Unlock()
+	if !open || s.a.provider.StopSession(s.a.ctx, s.id) != nil {
+		return nil
+	}
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *session) exited() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		s.open = false
+		close(s.over)
+	}
+}
+
+func (a *agent) loadSession(id json.RawMessage, p params) (string, error) {
+	return a.reopen(id, p, true)
+}
+
+func (a *agent) resumeSession(id json.RawMessage, p params) (string, error) {
+	if p.MCPServers == nil {
+		p.MCPServers = new([]json.RawMessage)
+	}
+	return a.reopen(id, p, false)
+}
+
+// reopen goes on with a session, in the folder and with the servers that the client says now.
+func (a *agent) reopen(id json.RawMessage, p params, replay bool) (string, error) {
+	s, err := a.known(p)
+	if err != nil {
+		return "", err
+	}
+	if _, err := a.config(s.id, p); err != nil {
+		return "", err
+	}
+	if s.prompting() != nil {
+		return "", &Error{Code: InvalidRequest, Message: "session " + s.id + " has a prompt that runs"}
+	}
+	return a.later(id, func(ctx context.Context) (string, error) {
+		err := s.alone(ctx, func() error {
+			if err := s.stop(ctx); err != nil {
+				return err
+			}
+			if err := s.start(p); err != nil || !replay {
+				return err
+			}
+			th, err := a.provider.ReadThread(ctx, s.id)
+			if err != nil {
+				return err
+			}
+			for _, t := range th.Turns {
+				s.replay(t)
+			}
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+		return string(s.state(frame(`{`)).raw(`}`)), nil
+	})
+}
+
+// replay tells the client of a turn that it may have forgotten.
+func (s *session) replay(t fakeagent.Turn) {
+	profile := s.a.cfg.Profile
+	for i, item := range t.Items {
+		id := t.ID + "-" + strconv.Itoa(i)
+		var what func(frame) frame
+		switch it := item.(type) {
+		case timeline.UserMessage:
+			what = func(f frame) frame { return chunk(f, "user_message_chunk", id, it.Text, profile) }
+		case timeline.AssistantMessage:
+			if it.MessageID != "" {
+				id = it.MessageID
+			}
+			what = func(f frame) frame { return chunk(f, "agent_message_chunk", id, it.Text, profile) }
+		case timeline.Reasoning:
+			what = func(f frame) frame { return chunk(f, "agent_thought_chunk", id, it.Text, profile) }
+		case timeline.ToolCall:
+			c := pastCall(it)
+			c.cwd = s.cwd
+			what = func(f frame) frame { return c.past(f, profile) }
+		case timeline.Todo:
+			what = func(f frame) frame { return plan(f, todo(it)) }
+		default:
+			s.a.cfg.Log.dropped(Agent, fmt.Sprintf("an item of a session that is loaded: %.80v", item))
+			continue
+		}
+		s.update(what)
+	}
+}
+
+func (a *agent) listSessions(_ json.RawMessage, p params) (string, error) {
+	if p.Cursor != nil {
+		return "", wrongParams("cursor is %q, and no list was longer than its first page", *p.Cursor)
+	}
+	a.mu.Lock()
+	all := a.sorted()
+	a.mu.Unlock()
+	f, first := frame(`{"sessions":[`), true
+	for _, s := range all {
+		s.mu.Lock()
+		if p.Cwd == nil || *p.Cwd == s.cwd {
+			if !first {
+				f = f.raw(`,`)
+			}
+			first = false
+			f = f.raw(`{"sessionId":`).str(s.id).raw(`,"cwd":`).str(s.cwd).field("title", s.title).
+				raw(`,"updatedAt":`).str(s.touched.UTC().Format(time.RFC3339)).raw(`}`)
+		}
+		s.mu.Unlock()
+	}
+	return string(f.raw(`]}`)), nil
+}
+
+func (a *agent) closeSession(id json.RawMessage, p params) (string, error) {
+	s, err := a.known(p)
+	if err != nil {
+		return "", err
+	}
+	return a.later(id, func(ctx context.Context) (string, error) {
+		return "{}", s.alone(ctx, func() error { return s.stop(ctx) })
+	})
+}
+
+func (a *agent) deleteSession(id json.RawMessage, p params) (string, error) {
+	s, err := a.known(p)
+	if err != nil {
+		return "", err
+	}
+	return a.later(id, func(ctx context.Context) (string, error) {
+		return "{}", s.alone(ctx, func() error {
+			if err := s.stop(ctx); err != nil {
+				return err
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			delete(a.sessions, s.id)
+			return nil
+		})
+	})
+}
+
+func (a *agent) setMode(id json.RawMessage, p params) (string, error) {
+	if p.ModeID == nil {
+		return "", wrongParams("modeId is missing")
+	}
+	mode := modeOption
+	p.ConfigID, p.Value = &mode, *p.ModeID
+	return a.set(id, p, func(*session) frame { return frame(`{}`) })
+}
+
+func (a *agent) setOption(id json.RawMessage, p params) (string, error) {
+	if p.ConfigID == nil {
+		return "", wrongParams("configId is missing")
+	}
+	return a.set(id, p, func(s *session) frame { return s.options(frame(`{`)).raw(`}`) })
+}
+
+// set changes a setting. The updates follow the answer.
+func (a *agent) set(id json.RawMessage, p params, answer func(*session) frame) (string, error) {
+	s, err := a.session(p)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	err = s.change(*p.ConfigID, p.Value)
+	says, options := answer(s), s.options(frame(`{"sessionUpdate":"config_option_update",`)).raw(`}`)
+	mode := s.settings[0].value
+	s.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
+	a.answer(id, string(says), nil)
+	s.update(func(f frame) frame { return append(f, options...) })
+	if *p.ConfigID == modeOption {
+		s.update(func(f frame) frame {
+			return f.raw(`{"sessionUpdate":"current_mode_update","currentModeId":`).str(mode).raw(`}`)
+		})
+	}
+	return "", nil
+}
+
+// change changes a setting. s.mu is locked.
+func (s *session) change(id string, to any) error {
+	i := slices.IndexFunc(s.settings, func(o setting) bool { return o.id == id })
+	if i < 0 {
+		return wrongParams("there is no config option %q", id)
+	}
+	o := &s.settings[i]
+	if on, ok := to.(bool); ok && o.boolean {
+		o.on = on
+		return nil
+	}
+	if o.boolean {
+		return wrongParams("config option %s cannot be %v; it is true or false", id, to)
+	}
+	value, ok := to.(string)
+	if !ok || !slices.Contains(o.values(), value) {
+		return wrongParams("config option %s cannot be %v; it has %s", id, to, strings.Join(o.values(), ", "))
+	}
+	o.value = value
+	return nil
+}
+
+// prompting is the id of the prompt that runs.
+func (s *session) prompting() json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prompt
+}
+
+func (a *agent) prompt(id json.RawMessage, p params) (string, error) {
+	s, err := a.session(p)
+	if err != nil {
+		return "", err
+	}
+	if p.Prompt == nil {
+		return "", wrongParams("prompt is missing")
+	}
+	text, with, err := readPrompt(*p.Prompt)
+	if err != nil {
+		return "", wrongParams("%v", err)
+	}
+	s.mu.Lock()
+	busy := s.prompt != nil
+	if !busy {
+		s.prompt, s.touched = id, time.Now() // before the turn, whose events may come before SendTurn returns
+	}
+	s.mu.Unlock()
+	if busy {
+		return "", &Error{Code: InvalidRequest, Message: "session " + s.id + " has a prompt that runs; wait for its answer, or cancel it"}
+	}
+	sent := false
+	defer func() {
+		if !sent {
+			s.mu.Lock()
+			s.prompt = nil
+			s.mu.Unlock()
+		}
+	}()
+	if _, err = a.provider.SendTurn(a.ctx, fakeagent.TurnInput{ThreadID: s.id, Text: text, Attachments: with}); err != nil {
+		return "", err
+	}
+	sent = true
+	return "", nil
+}
+
+func (a *agent) cancel(p params) {
+	if s, err := a.session(p); err == nil {
+		_ = a.provider.InterruptTurn(a.ctx, s.id, "")
+	}
+}
+
+// ended answers the prompt.
+func (s *session) ended(p event.TurnCompleted) {
+	s.mu.Lock()
+	id := s.prompt
+	s.prompt, s.touched = nil, time.Now()
+	s.mu.Unlock()
+	if id == nil {
+		s.a.cfg.Log.dropped(Agent, "the end of a turn that no prompt began")
+		return
+	}
+	ok := p.State != event.TurnEndFailed
+	switch {
+	case !ok:
+		end := p.Ending()
+		s.a.conn.send(failure(id, &Error{Code: cmp.Or(end.Code, InternalError), Message: end.Message}))
+	case p.State == event.TurnEndCompleted:
+		s.a.conn.send(result(id, `{"stopReason":"end_turn"}`))
+	default:
+		s.a.conn.send(result(id, `{"stopReason":"cancelled"}`))
+	}
+	if s.a.cfg.TurnEnded != nil {
+		s.a.cfg.TurnEnded(ok)
+	}
+}
+
+// call is a tool call as an event has it, with the id that the client knows it by. begun: the client knows it.
+func (s *session) call(id string, p event.Item, over bool) (c toolCall, begun bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.numberedCall(id)
+	c = callOf(state.toolCall, p, over)
+	begun = state.begun
+	if state.toolCall, state.begun = c, true; over {
+		delete(s.calls, id)
+	}
+	return c, begun
+}
+
+// numberedCall is what is known of a call. s.mu is locked.
+func (s *session) numberedCall(id string) *callState {
+	state := s.calls[id]
+	if state == nil {
+		s.numbered++
+		state = &callState{n: s.numbered, toolCall: toolCall{id: id, cwd: s.cwd}}
+		if s.a.cfg.Profile == Seed {
+			state.id = "tc_" + strconv.Itoa(state.n)
+		}
+		s.calls[id] = state
+	}
+	return state
+}
+
+func (s *session) turnStarted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.said)
+	clear(s.calls) // those that the last turn has left open
+}
+
+// say sends a piece of a message.
+func (s *session) say(kind string, e event.Event, text string) {
+	s.mu.Lock()
+	s.said[said{kind, cmp.Or(e.ItemID, e.TurnID)}] = true
+	s.mu.Unlock()
+	s.update(func(f frame) frame { return chunk(f, kind, e.ItemID, text, s.a.cfg.Profile) })
+}
+
+// whole sends a message of which no piece was sent.
+func (s *session) whole(kind string, e event.Event, p event.Item, over bool) {
+	s.mu.Lock()
+	again := s.said[said{kind, cmp.Or(e.ItemID, e.TurnID)}]
+	s.mu.Unlock()
+	if over && !again && p.Detail != "" {
+		s.update(func(f frame) frame { return chunk(f, kind, e.ItemID, p.Detail, s.a.cfg.Profile) })
+	}
+}
+
+// An answer is a choice of the user's, in the provider's words and in the protocol's.
+var answers = []struct {
+	decision         fakeagent.Decision
+	id, name, kindOf string
+}{
+	{fakeagent.Accept, "allow-once", "Allow once", "allow_once"},
+	{fakeagent.AcceptForSession, "allow-always", "Always allow", "allow_always"},
+	{fakeagent.Decline, "reject-once", "Reject", "reject_once"},
+}
+
+// askPermission asks the client, and answers the provider with what it says.
+func (s *session) askPermission(e event.Event, p event.RequestOpened) {
+	s.mu.Lock()
+	call := s.numberedCall(cmp.Or(e.ItemID, e.RequestID)).id
+	s.mu.Unlock()
+	f := frame(`{"sessionId":`).str(s.id).raw(`,"toolCall":{"toolCallId":`).str(call).raw(`,"title":`).str(p.Detail).raw(`,"status":"pending"},"options":[`)
+	var offered []string
+	for _, o := range answers {
+		if len(p.Options) > 0 && !slices.Contains(p.Options, string(o.decision)) {
+			continue
+		}
+		if len(offered) > 0 {
+			f = f.raw(`,`)
+		}
+		offered = append(offered, o.id)
+		f = f.raw(`{"optionId":`).str(o.id).raw(`,"name":`).str(o.name).raw(`,"kind":`).str(o.kindOf).raw(`}`)
+	}
+	s.mu.Lock() // so that the answer, which may come at once from a connection that is closed, finds the request
+	id := s.a.conn.number(func(result json.RawMessage, err *Error) {
+		s.mu.Lock()
+		delete(s.asked, e.RequestID)
+		s.mu.Unlock()
+		if err == errGone {
+			return
+		}
+		_ = s.a.provider.RespondToRequest(s.a.ctx, s.id, e.RequestID, decision(result, err, offered)) // one that is over needs no answer
+	})
+	s.asked[e.RequestID] = id
+	s.mu.Unlock()
+	s.a.conn.post(id, "session/request_permission", f.raw(`]}`))
+}
+
+// decision is what the client says. One that could not ask, or says something else, has not allowed it.
+func decision(result json.RawMessage, err *Error, offered []string) fakeagent.Decision {
+	var r struct {
+		Outcome struct{ Outcome, OptionID string }
+	}
+	if err != nil || json.Unmarshal(result, &r) != nil {
+		return fakeagent.Decline
+	}
+	if r.Outcome.Outcome == "cancelled" {
+		return fakeagent.Cancel
+	}
+	for _, o := range answers {
+		if r.Outcome.Outcome == "selected" && o.id == r.Outcome.OptionID && slices.Contains(offered, o.id) {
+			return o.decision
+		}
+	}
+	return fakeagent.Decline
+}
+
+// resolved withdraws a question that nobody has answered in time. After a cancel it is the client's turn to answer.
+func (s *session) resolved(requestID, decision string) {
+	s.mu.Lock()
+	id, open := s.asked[requestID]
+	s.mu.Unlock()
+	if open && decision != string(fakeagent.Cancel) {
+		s.a.conn.cancel(id)
+	}
+}
+
+func (s *session) retitle(title string) {
+	s.mu.Lock()
+	s.title = title
+	s.mu.Unlock()
+	s.update(func(f frame) frame {
+		return f.raw(`{"sessionUpdate":"session_info_update","title":`).str(title).raw(`}`)
+	})
+}
