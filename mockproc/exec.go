@@ -29,25 +29,20 @@ type child struct {
 // A real process runs on real time: in a bubble the clock stands still while it is waited for.
 func Exec(cmd *exec.Cmd) (Process, error) {
 	c := &child{cmd: cmd, exited: make(chan struct{}), exit: exit{code: -1}}
-	var theirs []*os.File // closed here once the child has them
-	var ours []io.Closer
-	started := false
-	defer func() {
-		for _, f := range theirs {
-			_ = f.Close()
-		}
-		if !started {
-			for _, f := range ours {
-				_ = f.Close()
-			}
-		}
-	}()
+	var ours, theirs []*os.File
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err != nil {
 			return nil, nil, fmt.Errorf("mockproc: %w", err)
 		}
 		return r, w, nil
 	}
+	started := false
+	defer func() {
+		closeAll(theirs) // which the child has by now, or will never have
+		if !started {
+			closeAll(ours)
+		}
+	}()
 	if cmd.Stdin == nil {
 		r, w, err := pipe()
 		if err != nil {
@@ -56,20 +51,18 @@ func Exec(cmd *exec.Cmd) (Process, error) {
 		cmd.Stdin, c.stdin = r, w
 		theirs, ours = append(theirs, r), append(ours, w)
 	}
-	if cmd.Stdout == nil {
+	for _, out := range []struct {
+		theirs *io.Writer
+		ours   **os.File
+	}{{&cmd.Stdout, &c.stdout}, {&cmd.Stderr, &c.stderr}} {
+		if *out.theirs != nil {
+			continue
+		}
 		r, w, err := pipe()
 		if err != nil {
 			return nil, err
 		}
-		cmd.Stdout, c.stdout = w, r
-		theirs, ours = append(theirs, w), append(ours, r)
-	}
-	if cmd.Stderr == nil {
-		r, w, err := pipe()
-		if err != nil {
-			return nil, err
-		}
-		cmd.Stderr, c.stderr = w, r
+		*out.theirs, *out.ours = w, r
 		theirs, ours = append(theirs, w), append(ours, r)
 	}
 	if err := cmd.Start(); err != nil {
@@ -78,6 +71,12 @@ func Exec(cmd *exec.Cmd) (Process, error) {
 	started = true
 	go c.wait()
 	return c, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 func (c *child) wait() {

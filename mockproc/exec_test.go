@@ -165,6 +165,16 @@ var _ = Describe("A real process", func() {
 			Expect(err).NotTo(HaveOccurred())
 		}
 	})
+	It("exits as its last turn says, also where the host closes its stdin as soon as it has the answer", func() {
+		agent := mockproc.Install(GinkgoT(), "agent", named("rate_limit"), mockproc.NoPATH(), instant)
+		for range 30 {
+			c := execute(exec.Command(agent.Path())).open()
+			c.answer(c.prompt("go"))
+			_ = c.p.Stdin().Close()
+			<-c.p.Exited()
+			Expect(exitOf(c.p)).To(Equal("1"))
+		}
+	})
 	It("is seen to exit although a process of its own still has its output", func() {
 		c := sh("sleep 3600 & echo $!")
 		grandchild, err := strconv.Atoi(c.read())

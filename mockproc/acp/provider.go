@@ -33,7 +33,8 @@ type Process interface {
 // Provider is the client's side of a connection: an agent in a process, as a host drives it. It offers the agent neither files nor
 // terminals, and leaves every permission to who drives it.
 //
-// Unlike those of an instance, its events are handed on by a goroutine of the thread: the agent does not wait for its subscribers.
+// Unlike those of an instance, its events are handed on by a goroutine of the thread: the agent does not wait for its subscribers. The ids of
+// calls and messages are the agent's; one that is used again in a later turn is another thing, and has "~" and the number of its turn behind it.
 type Provider struct {
 	process Process
 	conn    *conn
