@@ -121,7 +121,7 @@ func ExampleParseScenario() {
 	// Output:
 	// failed: rate limit
 	// completed
-	// ignore has "SIGKILL", did you mean "SIGTERM"? There are EOF, SIGTERM
+	// ignore has "SIGKILL"; there are EOF, SIGTERM
 }
 
 // A host that looks for a command finds the agent under its name.

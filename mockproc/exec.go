@@ -141,6 +141,9 @@ func (c *child) ExitSignal() os.Signal {
 	return c.exit.signal
 }
 
+// String is a line about the process.
+func (c *child) String() string { return describe(c) }
+
 // GomegaString is how a failure message shows the process.
 func (c *child) GomegaString() string { return describe(c) }
 

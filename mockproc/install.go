@@ -86,7 +86,8 @@ func (i *Installed) Path() string { return i.path }
 // not look at.
 //
 // A test that runs in parallel to others gives [NoPATH], and [Installed.Path] to who starts it. Of [WithAgent] only Seed, Speed, Instant and
-// AllowShell reach another process.
+// AllowShell reach another process; it runs on real time, so Instant spares the test the waits of a scenario. Each process counts its turns and
+// the attempts of a prompt anew. Nothing is known here of what a process was told: what a host does wrong is a violation of a [Mock] alone.
 func Install(t T, name string, s Scenario, opts ...Option) *Installed {
 	t.Helper()
 	in, dir, err := newInstalled(name, s, optionsOf(opts))
@@ -101,7 +102,9 @@ func Install(t T, name string, s Scenario, opts ...Option) *Installed {
 		if before := os.Getenv("PATH"); before != "" { // an empty folder there would be the current one
 			path += string(os.PathListSeparator) + before
 		}
-		setenv(t, "PATH", path)
+		if !setenv(t, "PATH", path) {
+			t.Fatalf("mockproc: Install %s: a test that runs in parallel cannot change PATH; give NoPATH, and Installed.Path to who starts it", name)
+		}
 	}
 	return in
 }
@@ -142,11 +145,12 @@ func (o options) portable() error {
 	return o.wrong()
 }
 
-// setenv sets a variable until the end of the test, as the test does it, if it can: it knows whether it runs in parallel.
-func setenv(t T, key, value string) {
+// setenv sets a variable until the end of the test, as the test does it, if it can: it knows whether it runs in parallel, and panics then.
+func setenv(t T, key, value string) (done bool) {
 	if t, ok := t.(interface{ Setenv(key, value string) }); ok {
+		defer func() { done = recover() == nil }()
 		t.Setenv(key, value)
-		return
+		return true
 	}
 	before, was := os.LookupEnv(key)
 	t.Cleanup(func() {
@@ -155,6 +159,7 @@ func setenv(t T, key, value string) {
 		}
 	})
 	_ = os.Setenv(key, value)
+	return true
 }
 
 // orders are what an installed executable does. They lie beside it.

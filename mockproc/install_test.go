@@ -194,7 +194,7 @@ var _ = Describe("An installed agent", func() {
 		Entry("without a name", "", mockproc.Scenario{}, "the name must be that of a file, without a folder"),
 		Entry("with the name of a folder", "..", mockproc.Scenario{}, "the name must be that of a file, without a folder"),
 		Entry("with a scenario that is wrong", "x", mockproc.Scenario{Name: "x", AfterTurn: "rest"},
-			`mockproc: scenario x: afterTurn has "rest", did you mean "exit"? There are stay, exit`),
+			`mockproc: scenario x: afterTurn has "rest"; there are stay, exit`),
 		Entry("with a fault of mocks", "x", mockproc.Scenario{Faults: []mockproc.Fault{mockproc.OpenAfterExit}},
 			"mockproc: scenario happy: the fault openAfterExit is for mocks; the output of a real process ends with it"),
 		Entry("with the pipes of a mock", "x", mockproc.Scenario{}, "PipeSize is for mocks; the pipes of another process are those of the system", mockproc.PipeSize(1)),
@@ -205,6 +205,13 @@ var _ = Describe("An installed agent", func() {
 		Entry("with Spawn", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Spawn: func(*exec.Cmd) error { return nil }})),
 		Entry("with a Logger", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})),
 	)
+	It("does not change the PATH of a test that runs in parallel to others", func() {
+		t := &parallelT{}
+		DeferCleanup(func() { t.End() })
+		Expect(func() { mockproc.Install(t, "my-agent", mockproc.Scenario{}) }).To(PanicWith(
+			"mockproc: Install my-agent: a test that runs in parallel cannot change PATH; give NoPATH, and Installed.Path to who starts it"))
+		Expect(mockproc.Install(t, "my-agent", mockproc.Scenario{}, mockproc.NoPATH()).Path()).To(BeAnExistingFile())
+	})
 	It("says on its stderr what it cannot do, and exits with 2", func() {
 		agent := mockproc.Install(GinkgoT(), "my-agent", mockproc.Scenario{}, mockproc.NoPATH())
 		orders := agent.Path() + mockproc.OrdersFile
@@ -212,7 +219,7 @@ var _ = Describe("An installed agent", func() {
 		c := execute(exec.Command(agent.Path()))
 		c.rest()
 		Expect(c.last()).To(Equal("exit 2"))
-		Expect(all(c.p.Stderr())).To(Equal("mockproc: " + orders + `: faults has "none", did you mean "earlyUpdate"? There are authRequired, earlyUpdate, openAfterExit, sameSessionId` + "\n"))
+		Expect(all(c.p.Stderr())).To(Equal("mockproc: " + orders + `: faults has "none"; there are authRequired, earlyUpdate, openAfterExit, sameSessionId` + "\n"))
 
 		Expect(os.WriteFile(orders, []byte(`{"Scenario":{"name":"x","faults":["openAfterExit"],"turns":[{"steps":[{"say":"hi"}]}]}}`), 0o600)).To(Succeed())
 		c = execute(exec.Command(agent.Path()))
@@ -298,3 +305,8 @@ type ownEnvironment struct {
 }
 
 func (t *ownEnvironment) Setenv(key, value string) { t.set = append(t.set, key+"="+value) }
+
+// parallelT is a test that runs in parallel to others.
+type parallelT struct{ recorder.T }
+
+func (*parallelT) Setenv(string, string) { panic("testing: t.Setenv called after t.Parallel") }

@@ -187,7 +187,11 @@ func (l *life) exit(e exit) bool {
 		return false
 	}
 	l.over = true
-	l.log.End(e.String())
+	on := acp.Agent
+	if e.orphan {
+		on = acp.Host
+	}
+	l.log.End(on, e.String())
 	l.cancel() // which interrupts all turns; one that Close finds at a gate would be a violation
 	if in := l.instance; in != nil {
 		l.all.Go(func() { _ = in.Close() }) // a turn that is told of may be the one that exits

@@ -82,7 +82,9 @@ type Mock struct {
 var _ Process = (*Mock)(nil)
 
 // Start starts a mock, which lives no longer than the test. At the test's end it reports its violations, in one message: what
-// [acp.Problems] finds, what the agent recorded, and that it still ran.
+// [acp.Problems] finds, what the agent recorded, and that it still ran. Of a test that has failed it logs what was said.
+//
+// A mock belongs to the bubble of testing/synctest that it is made in, or to none: make it where it is used.
 func Start(t T, s Scenario, opts ...Option) *Mock {
 	t.Helper()
 	s, err := s.resolved()
@@ -293,7 +295,7 @@ func (m *Mock) end() {
 		}
 	}
 	held := m.life.held()
-	orphan := m.life.exit(exit{code: codeOf(os.Kill), signal: os.Kill})
+	orphan := m.life.exit(exit{code: codeOf(os.Kill), signal: os.Kill, orphan: true})
 	m.closeOutput()
 	ended := make(chan struct{})
 	go func() {
@@ -313,7 +315,14 @@ func (m *Mock) end() {
 			m.violate("%s", h)
 		}
 	}
-	if v := m.Violations(); len(v) > 0 {
+	v := m.Violations()
+	if t, ok := m.t.(interface {
+		Failed() bool
+		Logf(string, ...any)
+	}); ok && len(v) == 0 && t.Failed() { // for a reason of the test's own, about which this may say more
+		t.Logf("mockproc: %s (%s); what was said:\n%s", describe(m), m.life.scenario.Name, m.Transcript().Tail(reported))
+	}
+	if len(v) > 0 {
 		m.t.Errorf("mockproc: process %d (%s), at the end of the test:\n  %s\nwhat was said:\n%s",
 			m.PID(), m.life.scenario.Name, strings.Join(v, "\n  "), m.Transcript().Tail(reported))
 	}
@@ -344,6 +353,9 @@ func (m *Mock) Dump() string {
 	}
 	return s
 }
+
+// String is a line about the process.
+func (m *Mock) String() string { return describe(m) }
 
 // GomegaString is how a failure message shows the process.
 func (m *Mock) GomegaString() string { return describe(m) }

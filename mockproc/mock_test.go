@@ -620,6 +620,31 @@ var _ = Describe("A mock process", bubble.InBubble, func() {
 		}
 		Expect(t.End()).To(BeEmpty())
 	})
+	It("prints as a line, while it runs and afterwards", func() {
+		c, m := start(named("happy"))
+		c.open()
+		for _, verb := range []string{"%v", "%s", "%#v"} {
+			Expect(fmt.Sprintf(verb, m)).To(Equal("process 900000 still runs"))
+		}
+		Expect(m.Stdin().Close()).To(Succeed())
+		c.rest()
+		Expect(fmt.Sprint(m)).To(Equal("process 900000 exited with code 0"))
+	})
+	It("logs what was said at the end of a test that has failed for a reason of its own", func() {
+		t := &loggingT{}
+		m := mockproc.Start(t, mockproc.Scenario{})
+		c := newClient(m)
+		c.open()
+		m.Kill(os.Kill)
+		t.failed = true
+		Expect(t.End()).To(BeEmpty())
+		Expect(t.logged).To(ConsistOf(And(HavePrefix("mockproc: process 900000 was killed by SIGKILL (happy); what was said:\n"), ContainSubstring("session/new"))))
+
+		t = &loggingT{}
+		mockproc.Start(t, mockproc.Scenario{}).Kill(os.Kill)
+		Expect(t.End()).To(BeEmpty())
+		Expect(t.logged).To(BeEmpty(), "all went well")
+	})
 	It("does not start with a scenario or an agent that there cannot be", func() {
 		fails := func(s mockproc.Scenario, opts ...mockproc.Option) any {
 			t := &recorder.T{}
@@ -632,7 +657,7 @@ var _ = Describe("A mock process", bubble.InBubble, func() {
 			return said
 		}
 		Expect(fails(mockproc.Scenario{Name: "x", Ignore: []string{"SIGKILL"}})).To(Equal(
-			`mockproc: scenario x: ignore has "SIGKILL", did you mean "SIGTERM"? There are EOF, SIGTERM`))
+			`mockproc: scenario x: ignore has "SIGKILL"; there are EOF, SIGTERM`))
 		Expect(fails(mockproc.Scenario{}, mockproc.WithAgent(fakeagent.Config{Speed: -1}))).To(ContainSubstring("Speed is -1"))
 		Expect(fails(mockproc.Scenario{}, mockproc.WithAgent(fakeagent.Config{Script: "nonsense", DoorSteps: []string{"say"}}))).To(BeNil(), "nobody looks at these")
 	})
@@ -686,4 +711,16 @@ func playOnce(m *mockproc.Mock) error {
 		return fmt.Errorf("process %d exited with code %d", m.PID(), m.ExitCode())
 	}
 	return nil
+}
+
+// loggingT is a test that may have failed, and that logs.
+type loggingT struct {
+	recorder.T
+	failed bool
+	logged []string
+}
+
+func (t *loggingT) Failed() bool { return t.failed }
+func (t *loggingT) Logf(format string, args ...any) {
+	t.logged = append(t.logged, fmt.Sprintf(format, args...))
 }

@@ -25,7 +25,8 @@ type Process interface {
 
 	// Kill sends a signal, and says whether there was a process to get it. Which one it is decides what happens: [os.Interrupt], SIGTERM
 	// and the like end a mock, unless it ignores them, and os.Kill always does. Signals that end no process, such as SIGCONT, do nothing,
-	// and a mock cannot be stopped by SIGSTOP. The signal 0 only asks.
+	// and a mock cannot be stopped by SIGSTOP. The signal 0 only asks. A mock is dead when Kill has returned, and a second one is false; a real
+	// process may still be there to get it.
 	Kill(os.Signal) bool
 
 	// Killed says that Kill has sent a signal. The process may still run.
@@ -71,6 +72,7 @@ type exit struct {
 	code   int
 	signal os.Signal
 	sent   bool // the signal was that of who started it
+	orphan bool // nobody would have ended it
 }
 
 func (e exit) String() string {

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,8 +155,10 @@ func unknown(s string, raw []byte, known []string) error {
 	if s == "" || len(known) == 1 {
 		return fmt.Errorf("must be %s, is %.40s", strings.Join(known, " or "), raw)
 	}
-	nearest, _ := script.Nearest(s, known)
-	return fmt.Errorf("has %q, did you mean %q? There are %s", s, nearest, strings.Join(known, ", "))
+	if nearest, changes := script.Nearest(s, known); changes <= 2 {
+		return fmt.Errorf("has %q, did you mean %q? There are %s", s, nearest, strings.Join(known, ", "))
+	}
+	return fmt.Errorf("has %q; there are %s", s, strings.Join(known, ", "))
 }
 
 // keys of a handshake.
@@ -286,11 +290,33 @@ func Scenarios() (names []string) {
 	return names
 }
 
+// unknownName says what there is, and what was meant.
+func unknownName(name string) string {
+	names := Scenarios()
+	if nearest, changes := script.Nearest(name, names); changes <= 2 {
+		return fmt.Sprintf(", did you mean %q? There are %s", nearest, strings.Join(names, ", "))
+	}
+	return "; use " + strings.Join(names, ", ")
+}
+
+// ReadScenario reads the file of a scenario. Its errors begin with the file, the line and the column.
+func ReadScenario(file string) (Scenario, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("mockproc: %w", err)
+	}
+	s, err := ParseScenario(data)
+	if e := (*script.Error)(nil); errors.As(err, &e) {
+		return s, fmt.Errorf("%s:%d:%d: %w", file, e.Line, e.Column, err)
+	}
+	return s, err
+}
+
 // Named is a scenario that comes with the kit. They are files, in the folder scenarios of this package.
 func Named(name string) (Scenario, error) {
 	data, err := embedded.ReadFile("scenarios/" + name + ".json")
 	if err != nil {
-		return Scenario{}, fmt.Errorf("mockproc: there is no scenario %q; use %s", name, strings.Join(Scenarios(), ", "))
+		return Scenario{}, fmt.Errorf("mockproc: there is no scenario %q%s", name, unknownName(name))
 	}
 	s, err := ParseScenario(data)
 	if err != nil {
@@ -300,7 +326,9 @@ func Named(name string) (Scenario, error) {
 }
 
 // Scripted is the scenario that plays the script a prompt carries, or the agent's .fake-agent.json; see [fakeagent.Scripted].
-func Scripted() Scenario { return Scenario{Name: "scripted"} }
+func Scripted() Scenario { return Scenario{Name: scripted} }
+
+const scripted = "scripted"
 
 // Turns is the scenario that plays these scripts, turn by turn; the last one repeats.
 func Turns(scripts ...script.Script) Scenario {
@@ -330,6 +358,9 @@ func (s Scenario) named() (Scenario, error) {
 
 // resolved is the scenario as it is played. One that was made in Go is held to the rules of those in files.
 func (s Scenario) resolved() (Scenario, error) {
+	if !s.plays() && s.Name != scripted && slices.Contains(Scenarios(), s.Name) {
+		return s, fmt.Errorf("mockproc: scenario %s: there are neither turns nor routes; the one that comes with the kit is Named(%q)", s.Name, s.Name)
+	}
 	s, err := s.named()
 	if err == nil {
 		_, err = s.MarshalJSON()

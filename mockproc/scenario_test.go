@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -51,8 +53,8 @@ var refusedScenarios = []refusedScenario{
 	{"with faults that are no list", head(`"faults": "earlyUpdate"`), `faults must be an array of names, is "earlyUpdate"`, 2, 13},
 	{"with faults of nothing", head(`"faults": null`), "faults must be an array of names, is null", 2, 13},
 	{"with a fault that is no name", head(`"faults": [1]`), "faults must be authRequired or earlyUpdate or openAfterExit or sameSessionId, is 1", 2, 13},
-	{"with a signal that cannot be ignored", head(`"ignore": ["SIGKILL"]`), `ignore has "SIGKILL", did you mean "SIGTERM"? There are EOF, SIGTERM`, 2, 13},
-	{"with an unknown end", head(`"afterTurn": "leave"`), `afterTurn has "leave", did you mean "stay"? There are stay, exit`, 2, 16},
+	{"with a signal that cannot be ignored", head(`"ignore": ["SIGKILL"]`), `ignore has "SIGKILL"; there are EOF, SIGTERM`, 2, 13},
+	{"with an unknown end", head(`"afterTurn": "leave"`), `afterTurn has "leave"; there are stay, exit`, 2, 16},
 	{"with a turn that is wrong", head(`"turns": [{"steps": [{"say": 1}]}]`), "turn 1: step 1 (say): must be a string, or an object, is 1", 2, 32},
 	{"with a route that is wrong", head(`"routes": [{"when": {"attemp": 1}, "steps": []}]`), `route 1: when: unknown key "attemp", did you mean "attempt"?`, 2, 24},
 }
@@ -128,9 +130,9 @@ var _ = Describe("The file of a scenario", func() {
 	},
 		Entry("an unknown profile", mockproc.Scenario{Name: "x", Profile: "sead"}, `profile has "sead", did you mean "seed"? There are plain, seed`),
 		Entry("an unknown fault", mockproc.Scenario{Name: "x", Faults: []mockproc.Fault{"none"}},
-			`faults has "none", did you mean "earlyUpdate"? There are authRequired, earlyUpdate, openAfterExit, sameSessionId`),
-		Entry("something that cannot be ignored", mockproc.Scenario{Name: "x", Ignore: []string{"SIGKILL"}}, `ignore has "SIGKILL", did you mean "SIGTERM"? There are EOF, SIGTERM`),
-		Entry("an unknown end", mockproc.Scenario{Name: "x", AfterTurn: "go"}, `afterTurn has "go", did you mean "stay"? There are stay, exit`),
+			`faults has "none"; there are authRequired, earlyUpdate, openAfterExit, sameSessionId`),
+		Entry("something that cannot be ignored", mockproc.Scenario{Name: "x", Ignore: []string{"SIGKILL"}}, `ignore has "SIGKILL"; there are EOF, SIGTERM`),
+		Entry("an unknown end", mockproc.Scenario{Name: "x", AfterTurn: "go"}, `afterTurn has "go"; there are stay, exit`),
 		Entry("a wait below nothing", mockproc.Scenario{Name: "x", Handshake: mockproc.Handshake{Initialize: -time.Second}},
 			"handshake has initializeMs, which must be a whole number of milliseconds, 0 or more, is -1000"),
 		Entry("a wait that is no whole millisecond", mockproc.Scenario{Name: "x", Handshake: mockproc.Handshake{NewSession: time.Microsecond}},
@@ -160,12 +162,31 @@ var _ = Describe("The scenarios that come with the kit", func() {
 			Expect(s.Profile == acp.Seed).To(Equal(strings.HasPrefix(name, "seed/")))
 		}
 	})
-	DescribeTable("are all that there are", func(name string) {
+	const all = " error, happy, rate_limit, scripted, seed/error, seed/happy, seed/rate_limit, seed/slow, slow"
+	DescribeTable("are all that there are", func(name, says string) {
 		s, err := mockproc.Named(name)
 		Expect(s).To(BeZero())
-		Expect(err).To(MatchError(fmt.Sprintf(
-			"mockproc: there is no scenario %q; use error, happy, rate_limit, scripted, seed/error, seed/happy, seed/rate_limit, seed/slow, slow", name)))
-	}, Entry(nil, "hapy"), Entry(nil, ""), Entry(nil, "../mock"), Entry(nil, "seed"), Entry(nil, "Happy"))
+		Expect(err).To(MatchError(fmt.Sprintf("mockproc: there is no scenario %q%s%s", name, says, all)))
+	},
+		Entry(nil, "hapy", `, did you mean "happy"? There are`), Entry(nil, "Happy", `, did you mean "happy"? There are`),
+		Entry(nil, "", "; use"), Entry(nil, "../mock", "; use"), Entry(nil, "seed", "; use"),
+	)
+	It("are not had by their name alone, which plays what a prompt carries in any other scenario", func() {
+		t := aTest()
+		Expect(func() { mockproc.Start(t, mockproc.Scenario{Name: "rate_limit"}) }).To(PanicWith(
+			`mockproc: scenario rate_limit: there are neither turns nor routes; the one that comes with the kit is Named("rate_limit")`))
+	})
+	It("are read from a file, whose errors say where", func() {
+		file := filepath.Join(GinkgoT().TempDir(), "mine.json")
+		Expect(os.WriteFile(file, []byte("{\"name\":\"mine\",\n \"turns\":[[{\"sya\":1}]]}"), 0o600)).To(Succeed())
+		_, err := mockproc.ReadScenario(file)
+		Expect(err).To(MatchError(file + `:2:13: turn 1: step 1: unknown key "sya", did you mean "say"?`))
+		Expect(os.WriteFile(file, []byte(`{"name":"mine"}`), 0o600)).To(Succeed())
+		Expect(mockproc.ReadScenario(file)).To(HaveField("Name", "mine"))
+		_, err = mockproc.ReadScenario(file + "x")
+		Expect(err).To(MatchError(And(HavePrefix("mockproc: open "), HaveSuffix("no such file or directory"))))
+		Expect(errors.Is(err, fs.ErrNotExist)).To(BeTrue())
+	})
 	It("are files that can be copied and changed", func() {
 		data, err := os.ReadFile("scenarios/happy.json")
 		Expect(err).NotTo(HaveOccurred())

@@ -78,6 +78,11 @@ what was said:
 			_ = m.Stdin().Close()
 			c.rest()
 		}, asks, "session/request_permission (id 0) was never answered"),
+		Entry("a request that is open when the test has ended", func(c *client, m *mockproc.Mock) {
+			c.open()
+			c.prompt("go")
+			c.permission()
+		}, asks, "session/request_permission (id 0) was never answered", "the process still ran"),
 		Entry("a prompt after a cancel", func(c *client, m *mockproc.Mock) {
 			c.open()
 			first := c.prompt("one")

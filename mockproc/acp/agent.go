@@ -77,7 +77,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg AgentConfig) er
 	if cfg.Profile == Seed {
 		firstID = 100
 	}
-	a := &agent{cfg: cfg, ctx: ctx, conn: newConn(ctx, Agent, out, cfg.Log, firstID), sessions: map[string]*session{}, waiting: map[string]*waiting{}}
+	a := &agent{cfg: cfg, ctx: ctx, conn: newConn(ctx, Agent, out, cfg.Log, firstID), sessions: map[string]*session{}, last: map[string]chan struct{}{}, waiting: map[string]*waiting{}}
 	context.AfterFunc(ctx, a.close)
 	return a.conn.read(in, a.handle)
 }
@@ -96,7 +96,8 @@ type agent struct {
 	signedIn    bool
 	made        int // sessions so far
 	sessions    map[string]*session
-	waiting     map[string]*waiting // requests that are answered later, by id
+	last        map[string]chan struct{} // by a session's id: closed when what was asked last of it as a whole is answered
+	waiting     map[string]*waiting      // requests that are answered later, by id
 }
 
 // waiting is a request that is answered later.
@@ -214,8 +215,8 @@ func (a *agent) answer(id json.RawMessage, value string, err error) {
 	}
 }
 
-// later answers a request on a goroutine of its own, which the client may cancel.
-func (a *agent) later(id json.RawMessage, do func(context.Context) (string, error)) (string, error) {
+// later answers a request on a goroutine of its own, which the client may cancel. then is called when the answer is written.
+func (a *agent) later(id json.RawMessage, do func(context.Context) (string, error), then ...func()) (string, error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	w := &waiting{cancel}
 	a.mu.Lock()
@@ -233,6 +234,9 @@ func (a *agent) later(id json.RawMessage, do func(context.Context) (string, erro
 			err = &Error{Code: RequestCancelled, Message: "Request cancelled"}
 		}
 		a.answer(id, answer, err)
+		for _, fn := range then {
+			fn()
+		}
 	}()
 	return "", nil
 }

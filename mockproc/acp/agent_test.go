@@ -308,15 +308,46 @@ var _ = Describe("A session", bubble.InBubble, func() {
 		c.asks(request("3", "session/load", `{"sessionId":"sess-1","cwd":"/w","mcpServers":[]}`), refused("3", -32600, "session sess-1 has a prompt that runs"))
 	})
 
-	It("that is opened again twice at once is open afterwards", func() {
+	It("takes what is asked of it as a whole one after the other: opened again twice at once, it is open afterwards", func() {
 		c := serve(provides(newStub()))
 		c.open()
 		load := `{"sessionId":"sess-1","cwd":"/w","mcpServers":[]}`
 		c.say(request("2", "session/load", load), request("3", "session/load", load), request("4", "session/close", `{"sessionId":"sess-1"}`), request("5", "session/resume", load))
-		Expect([]string{c.line(), c.line(), c.line(), c.line()}).To(ConsistOf(answered("2", `{`+state+`}`), answered("3", `{`+state+`}`), answered("4", `{}`), answered("5", `{`+state+`}`)))
+		c.hears(answered("2", `{`+state+`}`), answered("3", `{`+state+`}`), answered("4", `{}`), answered("5", `{`+state+`}`))
 		c.asks(request("6", "session/resume", load), answered("6", `{`+state+`}`))
 		c.say(prompt("7", "x"))
 		c.quiet()
+	})
+
+	It("that is deleted is not there for those who had to wait for that", func() {
+		c := serve(provides(newStub()))
+		c.open()
+		load, id := `{"sessionId":"sess-1","cwd":"/w","mcpServers":[]}`, `{"sessionId":"sess-1"}`
+		c.say(request("2", "session/close", id), request("3", "session/delete", id), request("4", "session/load", load), request("5", "session/resume", load),
+			request("6", "session/close", id), request("7", "session/delete", id))
+		gone := func(id string) string {
+			return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32602,"message":"Invalid params: session \"sess-1\" does not exist","data":{"sessionId":"sess-1"}}}`
+		}
+		// Those that are read when it is gone already need not wait.
+		Expect([]string{c.line(), c.line(), c.line(), c.line(), c.line(), c.line()}).To(ConsistOf(answered("2", `{}`), answered("3", `{}`), gone("4"), gone("5"), gone("6"), gone("7")))
+	})
+
+	It("is replaced by one after the other", func() {
+		cfg := provides(instance(fakeagent.Config{}))
+		cfg.SessionID = func(int) string { return "sess-1" }
+		c := serve(cfg)
+		c.say(hello)
+		c.line()
+		one := `{"cwd":"/","mcpServers":[]}`
+		c.say(request("1", "session/new", one), request("2", "session/new", one), request("3", "session/new", one), request("4", "session/new", one))
+		for _, id := range []string{"1", "2", "3", "4"} {
+			Expect(c.line()).To(HavePrefix(`{"jsonrpc":"2.0","id":` + id + `,"result":{"sessionId":"sess-1",`))
+		}
+		c.say(request("5", "session/list", `{}`))
+		Expect(c.line()).To(ContainSubstring(`"sessions":[{"sessionId":"sess-1",`))
+		c.say(prompt("6", `[{"say":"a"}]`))
+		Expect(c.line()).To(ContainSubstring("agent_message_chunk"))
+		c.hears(answered("6", `{"stopReason":"end_turn"}`))
 	})
 
 	It("is not closed twice at once while the provider takes its time", func() {

@@ -23,8 +23,6 @@ type session struct {
 	n  int // it is the nth
 	id string
 
-	turnstile chan struct{} // who has it opens or closes the session
-
 	mu       sync.Mutex
 	cwd      string
 	title    string
@@ -216,23 +214,67 @@ func (a *agent) newSession(id json.RawMessage, p params) (string, error) {
 		return "", err
 	}
 	return a.delayed(id, a.cfg.NewSessionDelay, func() (string, error) {
-		s := &session{a: a, settings: a.newSettings(), turnstile: make(chan struct{}, 1), asked: map[string]int{}, calls: map[string]*callState{}, said: map[said]bool{}}
+		s := &session{a: a, settings: a.newSettings(), asked: map[string]int{}, calls: map[string]*callState{}, said: map[said]bool{}}
 		a.mu.Lock()
 		a.made++
 		s.n, s.id = a.made, a.cfg.SessionID(a.made)
-		old := a.sessions[s.id]
+		taken := a.sessions[s.id] != nil || a.last[s.id] != nil
 		a.mu.Unlock()
-		if old == nil {
+		if !taken {
 			return s.begin(p)
 		}
 		// The end of the old one may wait for the client, so this goroutine must go on reading.
-		return a.later(id, func(ctx context.Context) (string, error) {
-			if err := old.alone(ctx, func() error { return old.stop(ctx) }); err != nil {
-				return "", err
+		return a.inTurn(id, s.id, func(ctx context.Context) (string, error) {
+			a.mu.Lock()
+			old := a.sessions[s.id]
+			a.mu.Unlock()
+			if old != nil {
+				if err := old.stop(ctx); err != nil {
+					return "", err
+				}
 			}
 			return s.begin(p)
 		})
 	})
+}
+
+// inTurn answers a request later, when all those are answered that came before it and are about a session of that id as a whole, too.
+func (a *agent) inTurn(id json.RawMessage, session string, do func(context.Context) (string, error)) (string, error) {
+	done := make(chan struct{})
+	a.mu.Lock()
+	before := a.last[session]
+	a.last[session] = done
+	a.mu.Unlock()
+	return a.later(id, func(ctx context.Context) (string, error) {
+		if before != nil {
+			select {
+			case <-before:
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		return do(ctx)
+	}, func() {
+		if before != nil {
+			<-before // also where this one was canceled: who comes next waits for all
+		}
+		a.mu.Lock()
+		if a.last[session] == done {
+			delete(a.last, session)
+		}
+		a.mu.Unlock()
+		close(done)
+	})
+}
+
+// gone is the error of a session that was deleted, or replaced by another one of its id, while somebody waited for his turn.
+func (s *session) gone() error {
+	s.a.mu.Lock()
+	defer s.a.mu.Unlock()
+	if s.a.sessions[s.id] != s {
+		return unknownSession(s.id, "does not exist")
+	}
+	return nil
 }
 
 // begin opens a session that is new.
@@ -253,17 +295,6 @@ func (s *session) begin(p params) (string, error) {
 		})
 	}
 	return string(s.state(frame(`{"sessionId":`).str(s.id).raw(`,`)).raw(`}`)), nil
-}
-
-// alone does something that nobody else does with this session at the same time.
-func (s *session) alone(ctx context.Context, do func() error) error {
-	select {
-	case s.turnstile <- struct{}{}:
-		defer func() { <-s.turnstile }()
-		return do()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // start opens the session's thread.
@@ -330,25 +361,24 @@ func (a *agent) reopen(id json.RawMessage, p params, replay bool) (string, error
 	if s.prompting() != nil {
 		return "", &Error{Code: InvalidRequest, Message: "session " + s.id + " has a prompt that runs"}
 	}
-	return a.later(id, func(ctx context.Context) (string, error) {
-		err := s.alone(ctx, func() error {
-			if err := s.stop(ctx); err != nil {
-				return err
-			}
-			if err := s.start(p); err != nil || !replay {
-				return err
-			}
+	return a.inTurn(id, s.id, func(ctx context.Context) (string, error) {
+		if err := s.gone(); err != nil {
+			return "", err
+		}
+		if err := s.stop(ctx); err != nil {
+			return "", err
+		}
+		if err := s.start(p); err != nil {
+			return "", err
+		}
+		if replay {
 			th, err := a.provider.ReadThread(ctx, s.id)
 			if err != nil {
-				return err
+				return "", err
 			}
 			for _, t := range th.Turns {
 				s.replay(t)
 			}
-			return nil
-		})
-		if err != nil {
-			return "", err
 		}
 		return string(s.state(frame(`{`)).raw(`}`)), nil
 	})
@@ -412,8 +442,11 @@ func (a *agent) closeSession(id json.RawMessage, p params) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.later(id, func(ctx context.Context) (string, error) {
-		return "{}", s.alone(ctx, func() error { return s.stop(ctx) })
+	return a.inTurn(id, s.id, func(ctx context.Context) (string, error) {
+		if err := s.gone(); err != nil {
+			return "", err
+		}
+		return "{}", s.stop(ctx)
 	})
 }
 
@@ -422,16 +455,17 @@ func (a *agent) deleteSession(id json.RawMessage, p params) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.later(id, func(ctx context.Context) (string, error) {
-		return "{}", s.alone(ctx, func() error {
-			if err := s.stop(ctx); err != nil {
-				return err
-			}
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			delete(a.sessions, s.id)
-			return nil
-		})
+	return a.inTurn(id, s.id, func(ctx context.Context) (string, error) {
+		if err := s.gone(); err != nil {
+			return "", err
+		}
+		if err := s.stop(ctx); err != nil {
+			return "", err
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.sessions, s.id)
+		return "{}", nil
 	})
 }
 

@@ -32,7 +32,7 @@ type Message struct {
 	From Side
 	Line string // without its end
 	Note string // why it was ignored, or what it is where it is no message
-	End  bool   // the agent ended; Note says how
+	End  bool   // the agent ended: Note says how, and From on whose account
 }
 
 func (m Message) String() string {
@@ -61,10 +61,10 @@ func (l *Log) add(from Side, line []byte, note string) {
 	}
 }
 
-// End notes how the agent ended. Nothing comes after it.
-func (l *Log) End(how string) {
+// End notes how the agent ended, and on whose account. Nothing comes after it.
+func (l *Log) End(on Side, how string) {
 	if l != nil {
-		l.append(Message{Time: time.Now(), From: Agent, Note: how, End: true})
+		l.append(Message{Time: time.Now(), From: on, Note: how, End: true})
 	}
 }
 
@@ -135,8 +135,9 @@ func (t Transcript) HostRequests() (methods []string, params []json.RawMessage) 
 //   - after session/cancel answers the permissions that are open as cancelled, and sends that session nothing else before its prompt is
 //     answered, but what closes it, and what begins with _.
 //
-// A request need not be answered yet while the prompt of its session runs, nor if the agent ended before its prompt did. An error without an
-// id may answer what was no message.
+// A request need not be answered yet while the prompt of its session runs, nor if the agent ended before its prompt did: nobody need answer
+// the dead. Of an agent that the host has left running to its end, on the host's account, it was never answered. An error without an id
+// may answer what was no message.
 func Problems(t Transcript) []string {
 	j := judge{asked: map[string][]*request{}, prompts: map[string]string{}, canceled: map[string]bool{}, promptOf: map[string]string{}}
 	for i, m := range t {
@@ -144,7 +145,7 @@ func Problems(t Transcript) []string {
 		j.see(m)
 	}
 	for _, r := range j.order {
-		if j.at = r.at; !r.answered && (r.due || j.prompts[r.session] == "") {
+		if j.at = r.at; !r.answered && (r.due || j.left || j.prompts[r.session] == "") {
 			j.say("%s (id %s) was never answered", r.method, r.id)
 		}
 	}
@@ -156,6 +157,7 @@ type judge struct {
 	at       int
 	problems []string
 	begun    bool
+	left     bool                  // the agent, running
 	asked    map[string][]*request // by the agent, and not answered yet, by id
 	order    []*request
 	prompts  map[string]string // of a session, the id of the prompt that runs
@@ -178,6 +180,10 @@ func (j *judge) say(format string, args ...any) {
 }
 
 func (j *judge) see(line Message) {
+	if line.End {
+		j.left = line.From == Host
+		return
+	}
 	if line.From == Agent {
 		for raw := range strings.Lines(line.Line) { // the bytes of a script may be several
 			if m, note := parse([]byte(strings.TrimSpace(raw))); note == "" {
@@ -193,6 +199,8 @@ func (j *judge) see(line Message) {
 	switch {
 	case note != "":
 		j.say("%s: %.80s", strings.TrimPrefix(cmp.Or(line.Note, note), "ignored: "), line.Line)
+	case m.Version == "":
+		j.say(`jsonrpc is missing, must be "2.0": %.80s`, line.Line)
 	case m.Version != "2.0":
 		j.say("no message of JSON-RPC 2.0, whose jsonrpc is %q: %.80s", m.Version, line.Line)
 	}

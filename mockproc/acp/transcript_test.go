@@ -69,7 +69,7 @@ var _ = Describe("Problems", func() {
 		Entry("writes garbage", `message 2: no JSON: oops`, hostHello, `> oops`),
 		Entry("writes a batch", `message 2: no object: [{}]`, hostHello, `> [{}]`),
 		Entry("writes an object that is nothing", `message 2: neither a method nor an id: {}`, hostHello, `> {}`),
-		Entry("forgets jsonrpc", `message 1: no message of JSON-RPC 2.0, whose jsonrpc is "": {"id":0,"method":"initialize"}`, `> {"id":0,"method":"initialize"}`),
+		Entry("forgets jsonrpc", `message 1: jsonrpc is missing, must be "2.0": {"id":0,"method":"initialize"}`, `> {"id":0,"method":"initialize"}`),
 		Entry("does not wait for the answer to a prompt", `message 3: session/prompt to session s, whose last prompt (id 2) is not answered yet`, hostHello, hostSays, strings.Replace(hostSays, ":2,", ":3,", 1),
 			`< {"jsonrpc":"2.0","id":3,"error":{}}`, agentEnds),
 		Entry("does not answer", `message 3: session/request_permission (id 0) was never answered`, hostHello, hostSays, agentAsks, agentEnds),
@@ -121,14 +121,14 @@ var _ = Describe("A transcript", func() {
 
 	It("ends with the end of the agent", func() {
 		var l acp.Log
-		l.End("exited with code 1")
-		l.End("twice")
+		l.End(acp.Agent, "exited with code 1")
+		l.End(acp.Host, "twice")
 		Expect(l.Transcript()).To(HaveExactElements(HaveField("Note", "exited with code 1")))
 	})
 
 	It("is empty of a log that there is not", func() {
 		var l *acp.Log
-		l.End("x")
+		l.End(acp.Agent, "x")
 		Expect(l.Transcript()).To(BeNil())
 	})
 })

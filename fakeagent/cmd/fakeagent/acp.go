@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 )
 
 type acpCommand struct {
-	Scenario   string  `placeholder:"NAME or FILE" help:"What it plays; without one, the script that each prompt carries."`
+	Scenario   string  `placeholder:"NAME or FILE" help:"What it plays; without one, the script that each prompt carries, and with --stream happy."`
 	Profile    profile `placeholder:"NAME" help:"How it behaves: plain, or seed with the quirks of the origin."`
 	Speed      speed   `placeholder:"F" default:"1" help:"0 does not wait, 1 is real time, 10 ten times as fast."`
 	Seed       uint64  `placeholder:"N" help:"Varies texts, times and ids, in the same way each time."`
@@ -89,28 +90,22 @@ func (a *acpCommand) run(_ context.Context, c console) int {
 
 // scenario is one that comes with the kit, in the profile if there is one of it, or a file.
 func scenario(name string, profile acp.Profile) (s mockproc.Scenario, err error) {
-	known := mockproc.Scenarios()
-	if inProfile := string(profile) + "/" + name; slices.Contains(known, inProfile) {
+	if inProfile := string(profile) + "/" + name; slices.Contains(mockproc.Scenarios(), inProfile) {
 		name = inProfile
 	}
-	if slices.Contains(known, name) {
-		s, err = mockproc.Named(name)
-	} else {
-		var data []byte
-		if data, err = os.ReadFile(name); err != nil {
-			return s, fmt.Errorf("there is no scenario %q, nor a file of that name; use %s", name, strings.Join(known, ", "))
+	s, err = mockproc.Named(name)
+	if err != nil {
+		if file, wrong := mockproc.ReadScenario(name); !errors.Is(wrong, fs.ErrNotExist) {
+			s, err = file, wrong
 		}
-		if s, err = mockproc.ParseScenario(data); err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-			if e := (*script.Error)(nil); errors.As(err, &e) {
-				err = fmt.Errorf("%s:%d:%d: %s", name, e.Line, e.Column, e.Reason)
-			}
-		}
+	}
+	if err != nil {
+		return s, errors.New(strings.TrimPrefix(err.Error(), "mockproc: "))
 	}
 	if profile != "" {
 		s.Profile = profile
 	}
-	return s, err
+	return s, nil
 }
 
 // stream plays the client, and writes what the agent says.

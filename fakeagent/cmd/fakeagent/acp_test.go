@@ -154,7 +154,7 @@ var _ = Describe("acp", func() {
 		func(want string, args ...string) {
 			Expect(invoke(append([]string{"acp"}, args...)...)).To(Equal(outcome{Code: 2, Err: "fakeagent: " + want + "\n"}))
 		},
-		Entry("an unknown scenario", `acp: there is no scenario "hapy", nor a file of that name; use error, happy, rate_limit, scripted, `+
+		Entry("an unknown scenario", `acp: there is no scenario "hapy", did you mean "happy"? There are error, happy, rate_limit, scripted, `+
 			`seed/error, seed/happy, seed/rate_limit, seed/slow, slow`, "--scenario", "hapy"),
 		Entry("an unknown profile", `--profile: there is no profile "x"; use plain or seed`, "--profile", "x"),
 		Entry("an unknown fault", `--fault: has "earlyUpdat", did you mean "earlyUpdate"? There are authRequired, earlyUpdate, openAfterExit, sameSessionId`, "--fault", "earlyUpdat"),
@@ -199,6 +199,11 @@ var _ = Describe("mock", func() {
 		Entry(nil, "rate_limit", "rate limit exceeded: too many requests"),
 	)
 
+	It("plays as many agents as there are prompts", func() {
+		got := invoke("mock", "--speed", "0", "--cwd", GinkgoT().TempDir(), "one", "two")
+		Expect(got.lines()).To(ContainElements("[1] [User] one", "[2] [User] two"))
+	})
+
 	It("accepts what its agents ask", func() {
 		got := invoke("mock", "--speed", "0", "--cwd", GinkgoT().TempDir(), "--scenario", "seed/happy", "x")
 		Expect(got).To(succeed())
@@ -209,9 +214,9 @@ var _ = Describe("mock", func() {
 		func(want string, args ...string) {
 			Expect(invoke(append([]string{"mock"}, args...)...)).To(Equal(outcome{Code: 2, Err: "fakeagent: " + want + "\n"}))
 		},
-		Entry("an unknown scenario", `mock: there is no scenario "hapy", nor a file of that name; use error, happy, rate_limit, scripted, `+
-			`seed/error, seed/happy, seed/rate_limit, seed/slow, slow`, "--scenario", "hapy", "x"),
-		Entry("no agents", `mock: -n is 0; use 1 or more`, "-n", "0", "x"),
+		Entry("an unknown scenario", `mock: there is no scenario "nothing"; use error, happy, rate_limit, scripted, `+
+			`seed/error, seed/happy, seed/rate_limit, seed/slow, slow`, "--scenario", "nothing", "x"),
+		Entry("fewer agents than prompts", `mock: -n is 1, and each agent gets one prompt; use 2 or more`, "-n", "1", "x", "y"),
 		Entry("no prompt", `mock: no prompt; use fakeagent mock <prompt> ... [flags]`),
 	)
 })

@@ -41,12 +41,15 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 	return code
 }
 
-// check reads a file as what it is: a scenario is the one that has a name.
+// check reads a file as what it is: a scenario has a key that scripts have not.
 func check(text []byte) error {
-	var named struct{ Name any }
-	if json.Unmarshal(text, &named) == nil && named.Name != nil {
-		_, err := mockproc.ParseScenario(text)
-		return err
+	var keys map[string]json.RawMessage
+	_ = json.Unmarshal(text, &keys)
+	for _, key := range []string{"name", "handshake", "profile", "dialect", "faults", "ignore", "afterTurn"} {
+		if _, ok := keys[key]; ok {
+			_, err := mockproc.ParseScenario(text)
+			return err
+		}
 	}
 	_, err := script.ParseFile(text)
 	return err

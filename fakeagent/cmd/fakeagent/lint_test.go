@@ -21,6 +21,7 @@ var _ = Describe("lint", func() {
 		Entry("an unknown key in a step", `[{"write":{"pth":"a","content":""}}]`, `:1:12: step 1 (write): unknown key "pth", did you mean "path"?`),
 		Entry("a turn of several", "{\"turns\":[[],\n[{\"say\":7}]]}", `:2:9: turn 2: step 1 (say): must be a string, or an object, is 7`),
 		Entry("a scenario", "{\"name\":\"x\",\n \"afterTurn\":\"exti\",\"turns\":[[]]}", `:2:14: afterTurn has "exti", did you mean "exit"? There are stay, exit`),
+		Entry("a scenario without a name", `{"afterTurn":"exit","turns":[[]]}`, `:1:1: name is missing`),
 		Entry("a scenario's script", `{"name":"x","turns":[[{"sya":1}]]}`, `:1:24: turn 1: step 1: unknown key "sya", did you mean "say"?`),
 		Entry("no JSON", "[\n  {\"say\": }\n]", `:2:11: invalid character '}' looking for beginning of value`),
 		Entry("nothing", "", `:1:1: unexpected end of JSON input`),

@@ -19,7 +19,7 @@ import (
 )
 
 type mockCommand struct {
-	N        int      `short:"n" placeholder:"N" default:"1" help:"How many agents; one by default."`
+	N        *int     `short:"n" placeholder:"N" help:"How many agents; as many as there are prompts by default."`
 	Scenario string   `placeholder:"NAME or FILE" default:"happy" help:"What they play; happy by default."`
 	Cwd      folder   `placeholder:"DIR" default:"." help:"Where they work; here by default."`
 	Speed    speed    `placeholder:"F" default:"1" help:"0 does not wait, 1 is real time, 10 ten times as fast."`
@@ -37,9 +37,13 @@ func (m *mockCommand) run(ctx context.Context, c console) (code int) {
 	case err != nil:
 		c.complain("fakeagent: mock: %v", err)
 		return exitUsage
-	case m.N < 1:
-		c.complain("fakeagent: mock: -n is %d; use 1 or more", m.N)
+	case m.N != nil && *m.N < len(m.Prompts):
+		c.complain("fakeagent: mock: -n is %d, and each agent gets one prompt; use %d or more", *m.N, len(m.Prompts))
 		return exitUsage
+	}
+	n := len(m.Prompts)
+	if m.N != nil {
+		n = *m.N
 	}
 	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
 	defer stop()
@@ -51,8 +55,8 @@ func (m *mockCommand) run(ctx context.Context, c console) (code int) {
 	cfg := fakeagent.Config{Speed: float64(m.Speed), Instant: m.Speed == 0, MCP: mcpcall.New()}
 	var all sync.WaitGroup
 	var line sync.Mutex
-	codes := make([]int, m.N)
-	for i := range m.N {
+	codes := make([]int, n)
+	for i := range n {
 		process := mockproc.Start(t, s, mockproc.WithAgent(cfg))
 		agent := acp.NewProvider(process)
 		name := "agent-" + strconv.Itoa(i+1)
