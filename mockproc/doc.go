@@ -37,13 +37,15 @@
 // Those in the folder seed/ are the same in another profile: as in the mock that this one goes back to, with its quirks, and with a permission that
 // happy and slow ask for. The zero Scenario is happy.
 //
-// One's own is a file, which [ParseScenario] reads; or it is made in Go, by [Turns] above all. This agent meets a rate limit with each prompt,
+// One's own is a file, which [ReadScenario] reads; or it is made in Go, by [Turns] above all. This agent meets a rate limit with each prompt,
 // and succeeds when the host tries again:
 //
 //	{"name":   "flaky",
 //	 "faults": ["earlyUpdate"],
 //	 "routes": [{"when": {"attempt": 1}, "steps": [{"fail": {"message": "rate limit", "code": 429}}]}],
 //	 "turns":  [{"steps": [{"say": "done"}]}]}
+//
+// "Again" is in the same session: turns and attempts count in each session anew, and so in each process.
 //
 // # How a process ends
 //
@@ -55,8 +57,14 @@
 //
 // First its output ends, then the exit is seen. What it wrote before can be read afterwards, and nothing is written after it.
 //
-// What the host did wrong, such as a request that it left unanswered, is a violation too: [Mock.Violations] has them, and those that nobody
+// What the host of a mock did wrong, such as a request that it left unanswered when its prompt was over, is a violation too: [Mock.Violations] has them, and those that nobody
 // has asked for fail the test at its end, in one message with what was said.
+//
+// # Permissions
+//
+// The step approval asks the host: session/request_permission offers allow-once, allow-always and reject-once, of the kinds allow_once, allow_always
+// and reject_once. The host answers {"outcome":{"outcome":"selected","optionId":"allow-once"}}, or {"outcome":{"outcome":"cancelled"}}, which ends
+// the turn. What it answers is what happens.
 //
 // # The seed
 //

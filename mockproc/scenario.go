@@ -29,13 +29,14 @@ import (
 //	  "dialect":   "acp",
 //	  "faults":    ["earlyUpdate"],
 //	  "ignore":    ["SIGTERM"],
-//	  "afterTurn": "exit",
+//	  "afterTurn": "stay",
 //	  "routes":    [{"when": {"attempt": 1}, "steps": [{"fail": {"message": "rate limit", "code": 429}}]}],
 //	  "turns":     [{"steps": [{"say": "done"}]}]
 //	}
 //
-// The zero value is the scenario happy. One with neither turns nor routes plays what each prompt carries, as [fakeagent.Scripted] does. Turns
-// and routes are those of a [script.File]; a prompt that carries a script plays that.
+// Turns and routes are those of a [script.File], for each session anew; a prompt that carries a script plays that. Without either it is the
+// scenario happy, with what is set of the rest, if it has no name, as the zero value; with one, as each file has, it plays what each prompt
+// carries, as [fakeagent.Scripted] does.
 type Scenario struct {
 	Name      string
 	Handshake Handshake
