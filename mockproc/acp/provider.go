@@ -46,7 +46,7 @@ type Provider struct {
 	ready  chan struct{} // closed when initialize is answered
 	failed error         // why it was not
 	info   fakeagent.Probe
-	can    struct{ load, resume, close bool }
+	can    struct{ http, sse, load, resume, close bool }
 
 	mu      sync.Mutex
 	subs    []*func(event.Event)
@@ -169,6 +169,11 @@ func (c *Provider) Close() error {
 	}
 }
 
+// gone is why a connection is over. It is an [fakeagent.ErrClosed].
+type gone struct{ error }
+
+func (gone) Is(target error) bool { return target == fakeagent.ErrClosed }
+
 // lost is errGone with what is known of it.
 func (c *Provider) lost(err error) error {
 	if err != error(errGone) {
@@ -176,7 +181,7 @@ func (c *Provider) lost(err error) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Errorf("%w: %w", fakeagent.ErrClosed, c.gone)
+	return gone{c.gone}
 }
 
 // Transcript is what went over the connection.
@@ -198,8 +203,12 @@ func (c *Provider) connect(ctx context.Context) error {
 			`"clientInfo":{"name":"understudy","version":"1.0.0"}}`),
 			func(raw json.RawMessage, e *Error) {
 				defer close(c.ready)
-				if e != nil {
-					c.failed = fmt.Errorf("acp: initialize: %w", c.lost(e))
+				switch {
+				case e == errGone:
+					c.failed = fmt.Errorf("acp: initialize was not answered: %w%s", c.lost(e), c.noise())
+					return
+				case e != nil:
+					c.failed = fmt.Errorf("acp: initialize: %w", e)
 					return
 				}
 				c.failed = c.initialized(raw)
@@ -209,8 +218,18 @@ func (c *Provider) connect(ctx context.Context) error {
 	case <-c.ready:
 		return c.failed
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("acp: initialize is not answered: %w%s", context.Cause(ctx), c.noise())
 	}
+}
+
+// noise is what the agent said last that was no message, for an error: it may be no agent at all.
+func (c *Provider) noise() string {
+	for _, m := range slices.Backward(c.log.Transcript()) {
+		if m.From == Agent && m.Note != "" && m.Line != "" {
+			return fmt.Sprintf("; it said %.80q (%s)", m.Line, m.Note)
+		}
+	}
+	return ""
 }
 
 func (c *Provider) initialized(raw json.RawMessage) error {
@@ -222,6 +241,7 @@ func (c *Provider) initialized(raw json.RawMessage) error {
 		} `json:"agentInfo"`
 		Capabilities struct {
 			LoadSession bool                        `json:"loadSession"`
+			MCP         struct{ HTTP, SSE bool }    `json:"mcpCapabilities"`
 			Session     struct{ Resume, Close any } `json:"sessionCapabilities"`
 		} `json:"agentCapabilities"`
 	}
@@ -234,6 +254,7 @@ func (c *Provider) initialized(raw json.RawMessage) error {
 	if r.AgentInfo.Name != "" {
 		c.info = fakeagent.Probe{ID: r.AgentInfo.Name, Label: cmp.Or(r.AgentInfo.Title, r.AgentInfo.Name)}
 	}
+	c.can.http, c.can.sse = r.Capabilities.MCP.HTTP, r.Capabilities.MCP.SSE
 	c.can.load, c.can.resume, c.can.close = r.Capabilities.LoadSession, r.Capabilities.Session.Resume != nil, r.Capabilities.Session.Close != nil
 	return nil
 }
@@ -259,7 +280,7 @@ func (c *Provider) StartSession(ctx context.Context, s fakeagent.SessionConfig) 
 	c.mu.Lock()
 	if c.gone != nil {
 		defer c.mu.Unlock()
-		return fmt.Errorf("acp: %w: %w", fakeagent.ErrClosed, c.gone)
+		return fmt.Errorf("acp: %w", gone{c.gone})
 	}
 	th := c.threads[s.ThreadID]
 	if th == nil {
@@ -277,6 +298,11 @@ func (c *Provider) StartSession(ctx context.Context, s fakeagent.SessionConfig) 
 	known := th.session
 	th.mu.Unlock()
 
+	for _, m := range s.MCPServers {
+		if kind := serverKind(m); kind == "http" && !c.can.http || kind == "sse" && !c.can.sse {
+			c.log.dropped(Host, fmt.Sprintf("MCP server %s, by an agent that does not offer mcpCapabilities.%s", m.Name, kind))
+		}
+	}
 	method, f := "session/new", frame(`{"cwd":`).str(s.Cwd).raw(`,"mcpServers":`).raw(string(writeServers(s.MCPServers)))
 	if known != "" && (c.can.resume || c.can.load) {
 		method = "session/load"
@@ -297,7 +323,7 @@ func (c *Provider) StartSession(ctx context.Context, s fakeagent.SessionConfig) 
 	case <-ctx.Done():
 		if th.giveUp(o) {
 			c.conn.cancel(id)
-			return context.Cause(ctx)
+			return fmt.Errorf("acp: %s is not answered: %w", method, context.Cause(ctx))
 		}
 		err = <-answered // which came at the same time
 	}
@@ -305,6 +331,17 @@ func (c *Provider) StartSession(ctx context.Context, s fakeagent.SessionConfig) 
 		return fmt.Errorf("acp: %s: %w", method, c.lost(err))
 	}
 	return nil
+}
+
+// serverKind is how the protocol calls the way to a server; a command has no name for it.
+func serverKind(m fakeagent.MCPServer) string {
+	switch {
+	case m.URL == "":
+		return ""
+	case m.SSE:
+		return "sse"
+	}
+	return "http"
 }
 
 func writeServers(servers []fakeagent.MCPServer) frame {
@@ -324,13 +361,10 @@ func writeServers(servers []fakeagent.MCPServer) frame {
 			f = f.raw(`,`)
 		}
 		f = f.raw(`{"name":`).str(m.Name)
-		switch {
-		case m.URL == "":
+		if kind := serverKind(m); kind != "" {
+			f = pairs(f.raw(`,"type":`).str(kind).raw(`,"url":`).str(m.URL).raw(`,"headers":`), m.Headers)
+		} else {
 			f = pairs(f.raw(`,"command":`).str(m.Command).raw(`,"args":`).json(append([]string{}, m.Args...)).raw(`,"env":`), m.Env)
-		case m.SSE:
-			f = pairs(f.raw(`,"type":"sse","url":`).str(m.URL).raw(`,"headers":`), m.Headers)
-		default:
-			f = pairs(f.raw(`,"type":"http","url":`).str(m.URL).raw(`,"headers":`), m.Headers)
 		}
 		f = f.raw(`}`)
 	}

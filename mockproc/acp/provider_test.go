@@ -159,8 +159,38 @@ var _ = Describe("A provider over a process", bubble.InBubble, func() {
 		d.line()
 		d.die(127, nil)
 		err := <-started
-		Expect(err).To(MatchError("acp: initialize: the instance is closed: the agent exited with code 127"))
+		Expect(err).To(MatchError("acp: initialize was not answered: the agent exited with code 127"))
 		Expect(err).To(MatchError(fakeagent.ErrClosed))
+	})
+
+	It("quotes what a program says that is no agent", func(ctx SpecContext) {
+		d := drive()
+		started := d.starts(ctx, "th")
+		d.line()
+		d.say("usage: foo [flags]")
+		d.die(0, nil)
+		Expect(<-started).To(MatchError(`acp: initialize was not answered: the agent exited with code 0; it said "usage: foo [flags]" (ignored: no JSON)`))
+	})
+
+	It("notes an MCP server that the agent does not say it can use, and names it all the same", func(ctx SpecContext) {
+		d := drive()
+		servers := []fakeagent.MCPServer{{Name: "web", URL: "http://x"}, {Name: "old", URL: "http://y", SSE: true}, {Name: "cmd", Command: "z"}}
+		started := begin(func() (struct{}, error) {
+			return struct{}{}, d.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "th", Cwd: "/w", MCPServers: servers})
+		})
+		d.hears(initialize)
+		d.say(answered("0", `{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"sse":true}}}`))
+		Expect(d.line()).To(And(ContainSubstring(`"name":"web"`), ContainSubstring(`"name":"old"`), ContainSubstring(`"name":"cmd"`)))
+		d.say(answered("1", `{"sessionId":"s"}`))
+		Expect((<-started).err).NotTo(HaveOccurred())
+		var notes []string
+		for _, m := range d.Transcript() {
+			if m.Note != "" {
+				notes = append(notes, m.Note)
+			}
+		}
+		Expect(notes).To(Equal([]string{"dropped: MCP server web, by an agent that does not offer mcpCapabilities.http"}))
+		Expect(acp.Problems(d.Transcript())).To(BeEmpty())
 	})
 
 	It("stops waiting when the context ends, also while another one connects", func() {
@@ -169,8 +199,8 @@ var _ = Describe("A provider over a process", bubble.InBubble, func() {
 		one, two := d.starts(ctx, "a"), d.starts(ctx, "b")
 		d.line()
 		cancel(errors.New("enough"))
-		Expect(<-one).To(MatchError("enough"))
-		Expect(<-two).To(MatchError("enough"))
+		Expect(<-one).To(MatchError("acp: initialize is not answered: enough"))
+		Expect(<-two).To(MatchError("acp: initialize is not answered: enough"))
 	})
 
 	It("needs an id and an absolute folder", func(ctx SpecContext) {
@@ -696,6 +726,45 @@ var _ = Describe("A permission over a process", bubble.InBubble, func() {
 		Entry("an id that is empty", `{"optionId":"","kind":"allow_once"}`, `"accept"`, fakeagent.Accept, `{"outcome":"selected","optionId":""}`),
 	)
 
+	It("that is declined ends a call about which the agent says no more", func(ctx SpecContext) {
+		d := prompted(canNothing)
+		d.say(ask("7", three))
+		d.news()
+		Expect(d.RespondToRequest(ctx, "th", "req-1", fakeagent.Decline)).To(Succeed())
+		d.line()
+		d.news()
+		d.say(answered("2", `{"stopReason":"end_turn"}`))
+		Expect(d.news()).To(HaveExactElements(
+			And(HavePrefix(`1 item.completed c {"itemType":"command_execution","status":"declined"`), ContainSubstring(`"error":"dec`)),
+			`1 turn.completed {"state":"completed"}`,
+		))
+	})
+
+	It("fails the call as canceled where the turn was, also if the agent says that it went well", func(ctx SpecContext) {
+		d := prompted(canNothing)
+		d.say(ask("7", three))
+		d.news()
+		Expect(d.InterruptTurn(ctx, "th", "")).To(Succeed())
+		d.line()
+		d.line()
+		d.news()
+		d.say(answered("2", `{"stopReason":"end_turn"}`))
+		Expect(d.news()[0]).To(ContainSubstring(`"error":"cance`))
+	})
+
+	It("shows what it is about before it asks, where that is something else than the call was so far", func() {
+		d := prompted(canNothing)
+		d.does(`{"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","locations":[{"path":"/before"}]}`)
+		d.news()
+		d.say(request("7", "session/request_permission", `{"sessionId":"s-1","toolCall":{"toolCallId":"c","locations":[{"path":"/after"}]},"options":[]}`))
+		Expect(d.news()).To(HaveExactElements(
+			And(HavePrefix("1 item.updated c "), ContainSubstring(`"filePath":"/after"`)),
+			HavePrefix("1 request.opened c req-1 "),
+		))
+		d.say(request("8", "session/request_permission", `{"sessionId":"s-1","toolCall":{"toolCallId":"c","status":"pending"},"options":[]}`))
+		Expect(d.news()).To(HaveExactElements(HavePrefix("1 request.opened c req-2 ")))
+	})
+
 	It("refuses a decision that is not offered, and stays open", func(ctx SpecContext) {
 		d := prompted(canNothing)
 		d.say(ask("7", `{"optionId":"n","kind":"reject_once"},{"optionId":"y","kind":"allow_once"}`))
@@ -792,7 +861,7 @@ var _ = Describe("The end of an agent's process", bubble.InBubble, func() {
 		Expect(time.Since(began)).To(Equal(after))
 		_, err := d.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: "th"})
 		Expect(err).To(MatchError(fakeagent.ErrNoSession))
-		Expect(<-d.starts(context.Background(), "th")).To(MatchError("acp: the instance is closed: " + why))
+		Expect(<-d.starts(context.Background(), "th")).To(MatchError("acp: " + why))
 	},
 		Entry("an exit", func(d *driven) { d.die(1, nil) }, time.Duration(0), "the agent exited with code 1"),
 		Entry("an exit with success", func(d *driven) { d.die(0, nil) }, time.Duration(0), "the agent exited with code 0"),
@@ -862,7 +931,7 @@ var _ = Describe("The end of an agent's process", bubble.InBubble, func() {
 		started := d.starts(ctx, "other")
 		d.line()
 		d.die(1, nil)
-		Expect(<-started).To(MatchError("acp: session/new: the instance is closed: the agent exited with code 1"))
+		Expect(<-started).To(MatchError("acp: session/new: the agent exited with code 1"))
 	})
 
 	It("while a session is stopped ends it, once", func(ctx SpecContext) {
@@ -1093,7 +1162,7 @@ var _ = Describe("A gate over a process", bubble.InBubble, func() {
 		held := begin(func() (int, error) { return 0, d.Gate("th", "g").AwaitHeld(context.Background()) })
 		d.line()
 		d.die(1, nil)
-		Expect((<-held).err).To(MatchError(`acp: gate "g" of thread th: the instance is closed: the agent exited with code 1`))
+		Expect((<-held).err).To(MatchError(`acp: gate "g" of thread th: the agent exited with code 1`))
 	})
 })
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -61,16 +62,17 @@ type turn struct {
 
 // call is a tool call as the agent has told it so far.
 type call struct {
-	id     string // of its events
-	fields callFields
-	over   bool
+	id       string // of its events
+	fields   callFields
+	over     bool
+	declined bool // by the user
 }
 
 // permission is a question that is open.
 type permission struct {
 	n       int // it is the nth
 	rpcID   json.RawMessage
-	itemID  string
+	call    *call
 	kind    string
 	offered []string // the keys of options, in the agent's order
 	options map[fakeagent.Decision]string
@@ -315,11 +317,16 @@ func (t *turn) end(end event.TurnCompleted, gone error) {
 	for _, id := range t.order {
 		if c := t.calls[id]; !c.over {
 			item := c.fields.item()
-			item.Status, item.Error = event.Failed, "the turn ended before the call did"
-			if end.State == event.TurnEndInterrupted {
-				item.Error = "canceled"
-			} else if end.State == event.TurnEndFailed {
+			item.Status = event.Failed
+			switch {
+			case end.State == event.TurnEndFailed:
 				item.Error = end.ErrorMessage
+			case end.State == event.TurnEndInterrupted, t.canceled:
+				item.Error = "canceled"
+			case c.declined: // about which some agents say no more
+				item.Status, item.Error = event.Declined, "declined by the user"
+			default:
+				item.Error = "the turn ended before the call did"
 			}
 			th.emit(event.Event{TurnID: t.id, ItemID: c.id, Payload: event.ItemCompleted{Item: item}})
 		}
@@ -411,9 +418,16 @@ func (th *thread) ask(m message) error {
 	if len(offered) == 0 { // which is not the same as none named
 		offered = []string{string(fakeagent.Cancel)}
 	}
+	var before event.Item
+	if known := t.calls[p.ToolCall.ToolCallID]; known != nil {
+		before = known.fields.item()
+	}
 	c := t.call(p.ToolCall)
 	item := c.fields.item()
-	r.itemID, r.kind = c.id, "dynamic_tool_call_approval"
+	if before.ItemType != "" && !reflect.DeepEqual(before, item) { // what is asked is what the row shows
+		t.emit(c.id, event.ItemUpdated{Item: item})
+	}
+	r.call, r.kind = c, "dynamic_tool_call_approval"
 	switch item.ItemType {
 	case event.CommandExecution:
 		r.kind = "command_execution_approval"
@@ -425,7 +439,7 @@ func (th *thread) ask(m message) error {
 		th.requests = map[string]*permission{}
 	}
 	th.requests[id] = r
-	th.emit(event.Event{TurnID: t.id, ItemID: r.itemID, RequestID: id, Payload: event.RequestOpened{
+	th.emit(event.Event{TurnID: t.id, ItemID: r.call.id, RequestID: id, Payload: event.RequestOpened{
 		RequestType: r.kind, Detail: cmp.Or(p.ToolCall.title(), c.fields.title()), Options: offered,
 	}})
 	return nil
@@ -447,7 +461,8 @@ func (th *thread) answer(requestID string, d fakeagent.Decision, outcome string)
 	r, t := th.requests[requestID], th.turn
 	delete(th.requests, requestID)
 	if r != nil && t != nil {
-		th.emit(event.Event{TurnID: t.id, ItemID: r.itemID, RequestID: requestID, Payload: event.RequestResolved{RequestType: r.kind, Decision: string(d)}})
+		r.call.declined = d == fakeagent.Decline
+		th.emit(event.Event{TurnID: t.id, ItemID: r.call.id, RequestID: requestID, Payload: event.RequestResolved{RequestType: r.kind, Decision: string(d)}})
 	}
 	th.mu.Unlock()
 	if r == nil {
