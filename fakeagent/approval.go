@@ -101,7 +101,7 @@ func (t *turn) open(s script.Approval, answered chan<- *approval) *approval {
 	a.item = event.Item{ItemType: event.DynamicToolCall, Status: event.InProgress}
 	switch {
 	case s.Tool != nil:
-		a.item.Title, a.item.Data = s.Tool.Name, claimed(s.Tool.Detail, s.Tool.Input, nil)
+		a.item.Title, a.item.Data = s.Tool.Name, t.th.in.claimed(s.Tool.Detail, s.Tool.Input, nil)
 	case s.Type == "command_execution_approval":
 		a.item.ItemType, a.item.Title = event.CommandExecution, "Bash"
 		a.item.Data = timeline.Shell{Command: s.Title, Cwd: t.th.session.Cwd}
@@ -150,7 +150,7 @@ func (t *turn) resolved(a *approval) {
 func (t *turn) settle(a *approval, refused error) {
 	a.item.Status = event.Completed
 	if a.Tool != nil && refused == nil {
-		a.item.Data = claimed(a.Tool.Detail, a.Tool.Input, a.Tool.Output)
+		a.item.Data = t.th.in.claimed(a.Tool.Detail, a.Tool.Input, a.Tool.Output)
 	}
 	if refused != nil {
 		a.item.Status, a.item.Error = event.Failed, refused.Error()

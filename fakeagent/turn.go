@@ -376,13 +376,16 @@ func (t *turn) call(item event.Item, do func(*event.Item) error) error {
 }
 
 func (t *turn) tool(s script.ToolStep) error {
-	item := event.Item{ItemType: event.DynamicToolCall, Title: s.Name, Data: claimed(s.Detail, s.Input, nil)}
+	detail := t.th.in.claimed(s.Detail, s.Input, nil)
+	item := event.Item{ItemType: event.DynamicToolCall, Title: s.Name, Data: detail}
 	return t.call(item, func(item *event.Item) error {
 		defer t.rests(s.Hold)()
 		if err := t.pause(s.Hold); err != nil {
 			return err
 		}
-		item.Data = claimed(s.Detail, s.Input, s.Output)
+		if s.Detail == nil {
+			item.Data = timeline.Unknown{Input: s.Input, Output: s.Output}
+		}
 		switch {
 		case s.Error != "":
 			return errors.New(s.Error)
@@ -394,9 +397,16 @@ func (t *turn) tool(s script.ToolStep) error {
 }
 
 // claimed is the detail of a call that only a script knows. It was checked by checkDetails.
-func claimed(detail, input, output []byte) timeline.Detail {
+func (in *Instance) claimed(detail, input, output []byte) timeline.Detail {
 	if detail == nil {
 		return timeline.Unknown{Input: input, Output: output}
+	}
+	c := &in.checked
+	c.mu.Lock()
+	d := c.details[&detail[0]]
+	c.mu.Unlock()
+	if d != nil {
+		return d
 	}
 	d, err := timeline.DecodeDetail(detail)
 	if err != nil {
@@ -409,6 +419,7 @@ func claimed(detail, input, output []byte) timeline.Detail {
 type checked struct {
 	mu      sync.Mutex
 	scripts map[*script.Step]size
+	details map[*byte]timeline.Detail // of these scripts, by where their JSON is; those that share nothing with whoever gets them
 }
 
 // size is all that a script has besides its steps.
@@ -443,9 +454,17 @@ func (in *Instance) check(s script.Script) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.scripts == nil || len(c.scripts) >= mostChecked {
-		c.scripts = map[*script.Step]size{}
+		c.scripts, c.details = map[*script.Step]size{}, map[*byte]timeline.Detail{}
 	}
 	c.scripts[at] = all
+	for _, step := range s.Steps {
+		if call, ok := step.(script.ToolStep); ok && call.Detail != nil {
+			switch d, _ := timeline.DecodeDetail(call.Detail); d.(type) {
+			case timeline.Shell, timeline.Read, timeline.Write, timeline.Edit:
+				c.details[&call.Detail[0]] = d
+			}
+		}
+	}
 	return nil
 }
 

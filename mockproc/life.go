@@ -136,17 +136,20 @@ func (p player) Subscribe(fn func(event.Event)) (unsubscribe func()) {
 
 // before notes what is certain as soon as the client has read of it.
 func (l *life) before(e event.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch p := e.Payload.(type) {
 	case event.SessionStarted:
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if l.threads == nil {
 			l.threads = map[string]struct{}{}
 		}
 		l.threads[e.ThreadID] = struct{}{}
 	case event.TurnCompleted:
-		_, last := l.lastTurn(p)
-		l.leaving = l.leaving || last
+		if _, last := l.lastTurn(p); last {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.leaving = true
+		}
 	}
 }
 

@@ -255,3 +255,21 @@ var _ = Describe("A list of items", func() {
 		Expect(json.Unmarshal([]byte(`{"type":"reasoning"}`), &back)).To(MatchError(HavePrefix("timeline: items: ")))
 	})
 })
+
+var _ = Describe("A text", func() {
+	asJSON := func(s string) string {
+		b, err := timeline.JSON(s)
+		Expect(err).NotTo(HaveOccurred())
+		return string(b)
+	}
+	It("is escaped as encoding/json does it, whatever is in it", func() {
+		for _, s := range []string{"", "plain <b> & 'x'", "a\"b\\c", "\n", "one\r\ntwo\tthree\n", "\x00", "\b\f\x1f\x7f", "é", "日本\u2028\u2029", "\xff", "a\n\xffb", "\n日\n"} {
+			Expect(string(timeline.AppendText([]byte("x:"), s))).To(Equal("x:"+asJSON(s)), "%q", s)
+		}
+		for b := range 256 {
+			for _, s := range []string{string([]byte{byte(b)}), "a" + string([]byte{byte(b)}) + "\n"} {
+				Expect(string(timeline.AppendText(nil, s))).To(Equal(asJSON(s)), "%q", s)
+			}
+		}
+	})
+})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/understudy-go/understudy/fakeagent/internal/jsonerr"
 )
@@ -114,18 +115,45 @@ func (d Edit) MarshalJSON() ([]byte, error) {
 	}{d.FilePath, d.OldString, d.NewString})
 }
 
+// MarshalJSON is written by hand, since most calls of most agents are commands.
 func (d Shell) MarshalJSON() ([]byte, error) {
-	type bare Shell
-	if d.ExitCode.IsZero() || d.Output != "" {
-		return tagged(d.Type(), bare(d))
+	b := make([]byte, 0, 80+len(d.Command)+len(d.Cwd)+len(d.Output))
+	b = AppendText(append(b, `{"type":"shell","command":`...), d.Command)
+	if d.Cwd != "" {
+		b = AppendText(append(b, `,"cwd":`...), d.Cwd)
 	}
-	return tagged(d.Type(), struct {
-		Command  string   `json:"command"`
-		Cwd      string   `json:"cwd,omitempty"`
-		Output   string   `json:"output"`
-		ExitCode ExitCode `json:"exitCode"`
-	}{d.Command, d.Cwd, d.Output, d.ExitCode})
+	if d.Output != "" || !d.ExitCode.IsZero() {
+		b = AppendText(append(b, `,"output":`...), d.Output)
+	}
+	if !d.ExitCode.IsZero() {
+		b = append(append(b, `,"exitCode":`...), d.ExitCode.String()...)
+	}
+	return append(b, '}'), nil
 }
+
+// AppendText appends a text as encoding/json would, without escaping <, > and &.
+func AppendText(dst []byte, s string) []byte {
+	begin := len(dst)
+	dst = append(dst, '"')
+	done := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			continue
+		}
+		escaped := escapes[c]
+		if escaped == 0 { // what is not plain is left to who knows all of it
+			b, _ := JSON(s) // a string cannot fail
+			return append(dst[:begin], b...)
+		}
+		dst = append(append(dst, s[done:i]...), '\\', escaped)
+		done = i + 1
+	}
+	return append(append(dst, s[done:]...), '"')
+}
+
+// escapes are the letters that stand for the characters of most texts that have a short escape.
+var escapes = [256]byte{'"': '"', '\\': '\\', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // callJSON is the JSON form of a tool call.
 type callJSON struct {

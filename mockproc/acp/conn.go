@@ -141,7 +141,11 @@ func (c *conn) cancel(id int) {
 
 // read hands requests and notifications to handle, and answers to who asked, until in ends.
 func (c *conn) read(in io.Reader, handle func(message)) error {
-	return lines(in, func(line []byte, tooLong bool) {
+	buffer := 4 << 10 // an agent says much, a host little
+	if c.side == Agent {
+		buffer = 1 << 10
+	}
+	return lines(in, buffer, func(line []byte, tooLong bool) {
 		if tooLong {
 			c.log.add(c.side.other(), line[:min(len(line), beginning)], "ignored: longer than 64 MiB")
 			return

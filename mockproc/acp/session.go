@@ -62,12 +62,18 @@ type group struct {
 
 type option struct{ value, name string }
 
-// newSettings are those of a new session.
-func (a *agent) newSettings() []setting {
-	model := setting{id: "model", name: "Model", category: "model", groups: []group{
+// What all sessions have to choose from. Nobody changes it.
+var (
+	modes  = []group{{values: []option{{"ask", "Ask"}, {"code", "Code"}}}}
+	models = []group{
 		{"openai", "OpenAI", []option{{"gpt-5", "GPT-5"}, {"gpt-5-mini", "GPT-5 mini"}}},
 		{"anthropic", "Anthropic", []option{{"claude-sonnet", "Claude Sonnet"}, {"claude-opus", "Claude Opus"}}},
-	}}
+	}
+)
+
+// newSettings are those of a new session.
+func (a *agent) newSettings() []setting {
+	model := setting{id: "model", name: "Model", category: "model", groups: models[:len(models):len(models)]}
 	if probe, err := a.provider.Probe(a.ctx); err == nil && len(probe.Models) > 0 {
 		own := group{id: probe.ID, name: probe.Label}
 		for _, m := range probe.Models {
@@ -81,7 +87,7 @@ func (a *agent) newSettings() []setting {
 		model.value = "gpt-5"
 	}
 	all := []setting{
-		{id: modeOption, name: "Mode", category: "mode", groups: []group{{values: []option{{"ask", "Ask"}, {"code", "Code"}}}}, value: "code"},
+		{id: modeOption, name: "Mode", category: "mode", groups: modes, value: "code"},
 		model,
 	}
 	if a.booleans {

@@ -50,30 +50,69 @@ func (m Message) String() string {
 }
 
 // Log collects what goes over a connection. The zero value is ready; a nil one collects nothing.
+//
+// It grows by pieces that are never copied: a long connection has a long log, and a thousand short ones have small ones.
 type Log struct {
-	mu       sync.Mutex
-	messages []Message
+	mu    sync.Mutex
+	pages [][]Message
+	count int
+	text  strings.Builder // has the lines of the latest messages
+	size  int             // of all lines
 }
 
 func (l *Log) add(from Side, line []byte, note string) {
-	if l != nil {
-		l.append(Message{Time: time.Now(), From: from, Line: string(bytes.TrimSuffix(line, []byte("\n"))), Note: note})
+	if l == nil {
+		return
+	}
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended() {
+		l.append(Message{Time: time.Now(), From: from, Line: l.keep(line), Note: note})
 	}
 }
 
 // End notes how the agent ended, and on whose account. Nothing comes after it.
 func (l *Log) End(on Side, how string) {
-	if l != nil {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended() {
 		l.append(Message{Time: time.Now(), From: on, Note: how, End: true})
 	}
 }
 
-func (l *Log) append(m Message) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.messages); n == 0 || !l.messages[n-1].End {
-		l.messages = append(l.messages, m)
+// ended says that nothing may come any more. l.mu is locked, as for the next two.
+func (l *Log) ended() bool {
+	if l.count == 0 {
+		return false
 	}
+	page := l.pages[len(l.pages)-1]
+	return page[len(page)-1].End
+}
+
+func (l *Log) append(m Message) {
+	n := len(l.pages)
+	if n == 0 || len(l.pages[n-1]) == cap(l.pages[n-1]) {
+		l.pages = append(l.pages, make([]Message, 0, min(max(16, l.count/4), 1<<10)))
+		n++
+	}
+	l.pages[n-1] = append(l.pages[n-1], m)
+	l.count++
+}
+
+// keep is a line as a string, which shares its memory with others.
+func (l *Log) keep(line []byte) string {
+	if l.text.Cap()-l.text.Len() < len(line) {
+		l.text = strings.Builder{}
+		l.text.Grow(max(len(line), min(max(1<<10, l.size/4), 64<<10)))
+	}
+	from := l.text.Len()
+	_, _ = l.text.Write(line)
+	l.size += len(line)
+	return l.text.String()[from:]
 }
 
 // dropped notes what has no counterpart in the protocol.
@@ -86,7 +125,7 @@ func (l *Log) Transcript() Transcript {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.messages)
+	return slices.Concat(l.pages...)
 }
 
 // Transcript is what went over a connection, in order.

@@ -139,7 +139,7 @@ func (c toolCall) meta(f frame, p Profile) frame {
 	if p == Seed {
 		return f
 	}
-	f = f.raw(`,"_meta":{"` + metaKey + `":{"name":`).str(c.name).raw(`,"detail":`).json(c.detail)
+	f = f.raw(`,"_meta":{"` + metaKey + `":{"name":`).str(c.name).raw(`,"detail":`).own(c.detail)
 	return f.field("error", c.failed).raw(`}}`)
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
@@ -114,8 +113,8 @@ const longest = 64 << 20
 
 // lines calls fn with each line that is not blank, without its end, until in ends. Of one that is too long it is the beginning. fn must not
 // keep the line.
-func lines(in io.Reader, fn func(line []byte, tooLong bool)) error {
-	r := bufio.NewReaderSize(in, 4<<10)
+func lines(in io.Reader, buffer int, fn func(line []byte, tooLong bool)) error {
+	r := bufio.NewReaderSize(in, buffer)
 	var long []byte
 	size := 0 // of a line so far, also of what is not kept
 	for {
@@ -156,18 +155,20 @@ type frame []byte
 
 func (f frame) raw(s string) frame { return append(f, s...) }
 
-func (f frame) str(s string) frame {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return f.json(s)
-		}
-	}
-	return append(append(append(f, '"'), s...), '"')
-}
+func (f frame) str(s string) frame { return timeline.AppendText(f, s) }
 
 // json is any value that has a JSON form.
 func (f frame) json(v any) frame {
 	b, err := timeline.JSON(v)
+	if err != nil {
+		return append(f, "null"...)
+	}
+	return append(f, b...)
+}
+
+// own is a value that makes its JSON itself, as we would.
+func (f frame) own(v json.Marshaler) frame {
+	b, err := v.MarshalJSON()
 	if err != nil {
 		return append(f, "null"...)
 	}
