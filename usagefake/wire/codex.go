@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/understudy-go/understudy/usagefake"
+)
+
+type codexWindow struct {
+	UsedPercent        *int64 `json:"usedPercent"`
+	WindowDurationMins *int   `json:"windowDurationMins"`
+	ResetsAt           *int64 `json:"resetsAt"`
+}
+
+type codexCredits struct {
+	HasCredits bool    `json:"hasCredits"`
+	Unlimited  bool    `json:"unlimited"`
+	Balance    *string `json:"balance"`
+}
+
+type codexSnapshot struct {
+	LimitID              string        `json:"limitId"`
+	LimitName            *string       `json:"limitName"`
+	Primary              *codexWindow  `json:"primary"`
+	Secondary            *codexWindow  `json:"secondary"`
+	Credits              *codexCredits `json:"credits"`
+	IndividualLimit      *struct{}     `json:"individualLimit"`
+	PlanType             *string       `json:"planType"`
+	RateLimitReachedType *string       `json:"rateLimitReachedType"`
+	SpendControlReached  *bool         `json:"spendControlReached"`
+}
+
+type codexCredit struct {
+	ID          string  `json:"id"`
+	GrantedAt   *int64  `json:"grantedAt"`
+	ExpiresAt   *int64  `json:"expiresAt"`
+	ResetType   string  `json:"resetType"`
+	Status      string  `json:"status"`
+	Title       *string `json:"title"`
+	Description *string `json:"description"`
+}
+
+type codexResets struct {
+	AvailableCount int           `json:"availableCount"`
+	Credits        []codexCredit `json:"credits"` // nil is null: only the count is known
+}
+
+const codexLimit = "codex"
+
+// CodexRateLimits is the result of account/rateLimits/read. Windows stand in its slots in the order of the quota, those of a model in a limit of
+// their own.
+func CodexRateLimits(q usagefake.Quota) []byte {
+	limits := map[string]codexSnapshot{}
+	for _, w := range q.Windows {
+		if w.Scope != "" {
+			id := codexLimit + "_" + strings.ToLower(w.Scope)
+			limits[id] = snapshot(q, id, w.Scope, slots(q, w.Scope))
+		}
+	}
+	own := snapshot(q, codexLimit, "", slots(q, ""))
+	limits[codexLimit] = own
+	out := struct {
+		RateLimits            codexSnapshot            `json:"rateLimits"`
+		RateLimitsByLimitID   map[string]codexSnapshot `json:"rateLimitsByLimitId"`
+		RateLimitResetCredits *codexResets             `json:"rateLimitResetCredits"`
+	}{own, limits, nil}
+	if q.Resets != nil {
+		out.RateLimitResetCredits = &codexResets{AvailableCount: q.Resets.Available}
+		if q.Resets.Credits != nil {
+			out.RateLimitResetCredits.Credits = []codexCredit{}
+		}
+		for _, c := range q.Resets.Credits {
+			out.RateLimitResetCredits.Credits = append(out.RateLimitResetCredits.Credits, codexCredit{
+				ID: c.ID, GrantedAt: seconds(c.GrantedAt), ExpiresAt: seconds(c.ExpiresAt), ResetType: "codexRateLimits", Status: string(c.Status),
+			})
+		}
+	}
+	return encode(out)
+}
+
+// CodexRateLimitsUpdated is the params of the notification account/rateLimits/updated, which says what has changed. The slot of a window is the one
+// that it has in the last full answer; where the update says nothing there is null, which clears nothing.
+func CodexRateLimitsUpdated(last, update usagefake.Quota) []byte {
+	places := slots(last, "")
+	var said [2]*usagefake.Window
+	for i := range update.Windows {
+		w := &update.Windows[i]
+		for slot, place := range places {
+			if place != nil && place.ID == w.ID {
+				said[slot] = w
+			}
+		}
+	}
+	return encode(map[string]codexSnapshot{"rateLimits": snapshot(update, codexLimit, "", said)})
+}
+
+// CodexConsume is the result of account/rateLimitResetCredit/consume.
+func CodexConsume(r usagefake.Redemption) []byte {
+	return encode(map[string]usagefake.Outcome{"outcome": r.Outcome})
+}
+
+// slots are the first two windows of a model, or of no model.
+func slots(q usagefake.Quota, scope string) (out [2]*usagefake.Window) {
+	n := 0
+	for i := range q.Windows {
+		if q.Windows[i].Scope == scope && n < len(out) {
+			out[n] = &q.Windows[i]
+			n++
+		}
+	}
+	return out
+}
+
+func snapshot(q usagefake.Quota, id, name string, windows [2]*usagefake.Window) codexSnapshot {
+	out := codexSnapshot{
+		LimitID: id, LimitName: orNull(name), PlanType: orNull(q.Plan),
+		Primary: codexSlot(windows[0]), Secondary: codexSlot(windows[1]),
+	}
+	if name == "" {
+		out.RateLimitReachedType = orNull(q.Reached)
+		if b := q.Balance; b != nil {
+			total := b.Total.String()
+			out.Credits = &codexCredits{HasCredits: b.Total > 0 && !b.Unavailable, Balance: &total}
+		}
+	}
+	return out
+}
+
+func codexSlot(w *usagefake.Window) *codexWindow {
+	if w == nil {
+		return nil
+	}
+	return &codexWindow{whole(w.UsedPercent), orNull(w.DurationMins), seconds(w.ResetsAt)}
+}
+
+// whole rounds, as the shape has whole numbers. What is no number, or none that JSON can be relied on to carry, is nil.
+func whole(f float64) *int64 {
+	if !(math.Abs(f) <= 1<<53) {
+		return nil
+	}
+	n := int64(math.Round(f))
+	return &n
+}
+
+type codexWebWindow struct {
+	UsedPercent        *int64 `json:"used_percent"`
+	LimitWindowSeconds *int   `json:"limit_window_seconds"`
+	ResetAfterSeconds  *int64 `json:"reset_after_seconds"`
+	ResetAt            *int64 `json:"reset_at"`
+}
+
+// CodexWeb is the answer of the web back end that Codex itself asks, at /backend-api/wham/usage.
+func CodexWeb(q usagefake.Quota) []byte {
+	type limit struct {
+		Allowed      bool            `json:"allowed"`
+		LimitReached bool            `json:"limit_reached"`
+		Primary      *codexWebWindow `json:"primary_window"`
+		Secondary    *codexWebWindow `json:"secondary_window"`
+	}
+	type credits struct {
+		HasCredits bool    `json:"has_credits"`
+		Unlimited  bool    `json:"unlimited"`
+		Balance    *string `json:"balance"`
+	}
+	windows := slots(q, "")
+	out := struct {
+		PlanType  *string  `json:"plan_type"`
+		RateLimit *limit   `json:"rate_limit"`
+		Credits   *credits `json:"credits"`
+	}{PlanType: orNull(q.Plan)}
+	if windows[0] != nil {
+		full := reached(q)
+		out.RateLimit = &limit{!full, full, codexWebSlot(windows[0], q.AsOf), codexWebSlot(windows[1], q.AsOf)}
+	}
+	if b := q.Balance; b != nil {
+		total := b.Total.String()
+		out.Credits = &credits{HasCredits: b.Total > 0 && !b.Unavailable, Balance: &total}
+	}
+	return encode(out)
+}
+
+func codexWebSlot(w *usagefake.Window, asOf time.Time) *codexWebWindow {
+	if w == nil {
+		return nil
+	}
+	out := &codexWebWindow{UsedPercent: whole(w.UsedPercent), LimitWindowSeconds: orNull(w.DurationMins * 60), ResetAt: seconds(w.ResetsAt)}
+	if !w.ResetsAt.IsZero() {
+		after := int64(w.ResetsAt.Sub(asOf) / time.Second)
+		out.ResetAfterSeconds = &after
+	}
+	return out
+}
