@@ -58,6 +58,23 @@ var house = []row{
 		reason: "The engine plays scripts and speaks no protocol: doors are built on top of it, by us as by anybody else.",
 	},
 	{
+		pkg:    "usagefake",
+		not:    theWorld,
+		reason: "Quota and token usage are values: a host's row and page are tested without a network, and whoever takes a Source links nothing.",
+	},
+	{
+		pkg:    "usagefake/wire",
+		ours:   []string{"usagefake"},
+		not:    []string{"os/...", "syscall/..."},
+		reason: "What vendors send of it, for a host that reads that: so this one knows HTTP, and the values need not.",
+	},
+	{
+		pkg:    "usagefake/usagefakemock",
+		ours:   []string{"usagefake"},
+		others: []string{"go.uber.org/mock/gomock"},
+		reason: "A generated mock of a source. It and the other mocks are the only ones that link gomock.",
+	},
+	{
 		pkg:    "mockproc/pipe",
 		not:    []string{"net/http/...", "os/exec", "log/..."},
 		reason: "Pipes and connections in memory, for whoever doubles a process or a server. They know nothing of agents.",

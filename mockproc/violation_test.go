@@ -83,14 +83,6 @@ what was said:
 			c.prompt("go")
 			c.permission()
 		}, asks, "session/request_permission (id 0) was never answered", "the process still ran"),
-		Entry("a prompt after a cancel", func(c *client, m *mockproc.Mock) {
-			c.open()
-			first := c.prompt("one")
-			c.cancel()
-			c.prompt("two") // without waiting for the answer
-			c.answer(first)
-			m.Kill(os.Kill)
-		}, mockproc.Turns(script.New(script.Sleep(time.Hour))), "message 7: session/prompt to session mock_sess_900000"),
 		Entry("a line that is no message", func(c *client, m *mockproc.Mock) {
 			c.say("hello agent")
 			c.open()

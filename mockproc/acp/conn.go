@@ -18,7 +18,8 @@ type conn struct {
 	log  *Log
 	slot chan struct{} // who has it writes; not a mutex, since whoever waits for a full pipe would stop the clock of a bubble
 
-	ctx  context.Context // nothing is written any more when it ends
+	life context.Context // nothing is written any more when it ends; of two contexts that are made from it either may be the first to know
+	ctx  context.Context // ends with it, or when the connection is closed
 	stop context.CancelFunc
 
 	mu    sync.Mutex
@@ -29,6 +30,7 @@ type conn struct {
 
 func newConn(ctx context.Context, side Side, out io.Writer, log *Log, firstID int) *conn {
 	c := &conn{side: side, out: out, log: log, slot: make(chan struct{}, 1), next: firstID, calls: map[int]func(json.RawMessage, *Error){}}
+	c.life = ctx
 	c.ctx, c.stop = context.WithCancel(ctx)
 	return c
 }
@@ -46,7 +48,7 @@ func (c *conn) write(b []byte, note string) {
 	case <-c.ctx.Done(): // who writes may do so for ever
 		return
 	}
-	if c.ctx.Err() != nil {
+	if c.life.Err() != nil || c.ctx.Err() != nil {
 		return
 	}
 	c.log.add(c.side, b, note) // before, since the answer may come before Write returns
