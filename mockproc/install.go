@@ -9,10 +9,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/mockproc/pipe"
 )
 
 // Main is the main function of a program that is an agent of that scenario, on its own stdin, stdout and stderr. It does not return. A
@@ -30,9 +32,10 @@ func Main(s Scenario, opts ...Option) {
 		os.Exit(2)
 	}
 	exited := make(chan exit, 1)
+	said, stdout := pipe.New(pipe.OSSize) // so that what an agent says fast is written many lines at a time
 	l := life{
 		scenario: s, cfg: o.agent, pid: pidOf(o.agent.Seed, 1, o.aboveMaxPID),
-		stdout: os.Stdout, stderr: os.Stderr, exited: func(e exit) { exited <- e },
+		stdout: stdout, stderr: os.Stderr, exited: func(e exit) { exited <- e },
 	}
 	ending := []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGTERM}
 	if s.ignores(ignoreSIGTERM) { // by nobody who listens: what is really ignored its commands would inherit, and raise could not undo it
@@ -44,10 +47,14 @@ func Main(s Scenario, opts ...Option) {
 	l.begin()
 	go func() { l.exit(exit{signal: <-signals}) }()
 	go l.run(os.Stdin)
+	var last sync.WaitGroup
+	last.Go(func() { _, _ = io.CopyBuffer(onlyWriter{os.Stdout}, onlyReader{said}, make([]byte, pipe.OSSize)) })
 	e := <-exited
+	_ = stdout.Close()
+	last.Go(l.all.Wait) // so that no command of the script outlives it
 	ended := make(chan struct{})
-	go func() { // so that no command of the script outlives it
-		l.all.Wait()
+	go func() {
+		last.Wait()
 		close(ended)
 	}()
 	select {
@@ -60,7 +67,13 @@ func Main(s Scenario, opts ...Option) {
 	os.Exit(e.code)
 }
 
-// lastLimit is how long a process that exits waits for what still plays: a call of an MCP server is not cut short.
+// What io.Copy knows of a file or of a reader would go around the buffer.
+type (
+	onlyWriter struct{ io.Writer }
+	onlyReader struct{ io.Reader }
+)
+
+// lastLimit is how long a process that exits waits for what still plays, as a call of an MCP server is not cut short, and for who reads.
 const lastLimit = time.Second
 
 // real is the scenario of a process that is no mock.

@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -158,11 +159,11 @@ func why(ctx context.Context, w wire, err error) string {
 	text := fmt.Sprintf("no answer within %v", limit)
 	if ctx.Err() == nil {
 		if text = w.sign(); text == "" {
-			text = sdkPrefix.ReplaceAllString(err.Error(), "")
+			text = sdkPrefix().ReplaceAllString(err.Error(), "")
 			if text == "request terminated without response" {
 				text = "it ended its event stream before the answer"
 			}
-			if unreadable.MatchString(text) { // the SDK quotes what it could not read, and may cut a secret in half
+			if unreadable().MatchString(text) { // the SDK quotes what it could not read, and may cut a secret in half
 				text = "its answer is no message of the protocol"
 			}
 		}
@@ -175,9 +176,10 @@ func why(ctx context.Context, w wire, err error) string {
 	return text
 }
 
+// Compiled when an error is worded, and not when a process starts that may never have one.
 var (
-	sdkPrefix  = regexp.MustCompile(`^((calling|sending) "[^"]*": )+`)
-	unreadable = regexp.MustCompile(`unmarshal|failed to decode|invalid character`)
+	sdkPrefix  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^((calling|sending) "[^"]*": )+`) })
+	unreadable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`unmarshal|failed to decode|invalid character`) })
 )
 
 // answered is the error that a server answered with, if it did.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -95,8 +96,8 @@ func Volatile() []Rule {
 // separator is what stands between the names of a path, as it is or in JSON.
 const separator = `[/\\]+`
 
-// below are paths as Windows has them, in JSON.
-var below = regexp.MustCompile(`<(?:cwd|temp)>(?:\\\\[^/\\\s"]+)+`)
+// below are paths as Windows has them, in JSON. It is compiled when there is a text, and not when a process starts.
+var below = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(?:cwd|temp)>(?:\\\\[^/\\\s"]+)+`) })
 
 // Scrub applies rules to a text, and after them those that are [Volatile]. applied are those that changed it. The paths that this leaves have
 // slashes on every system.
@@ -110,5 +111,5 @@ func Scrub(text string, rules ...Rule) (scrubbed string, applied []Rule, err err
 			text, applied = out, append(applied, r)
 		}
 	}
-	return below.ReplaceAllStringFunc(text, func(path string) string { return strings.ReplaceAll(path, `\\`, "/") }), applied, nil
+	return below().ReplaceAllStringFunc(text, func(path string) string { return strings.ReplaceAll(path, `\\`, "/") }), applied, nil
 }
