@@ -49,9 +49,6 @@ type AgentConfig struct {
 	// that the client does not know yet.
 	EarlyUpdate bool
 
-	// TurnEnded is called when a turn is over and the answer to its prompt was written. ok is false if that was an error.
-	TurnEnded func(ok bool)
-
 	// Exit and Stderr do what the steps of that name say. When Exit is called, nothing is written any more, also if it is nil.
 	Exit   func(event.ProcessExit)
 	Stderr func(text string)

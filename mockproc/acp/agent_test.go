@@ -514,25 +514,21 @@ var _ = Describe("A prompt", bubble.InBubble, func() {
 		Entry("a number for a text", `[{"type":"text","text":1}]`, `prompt.text must be a string, is number`),
 	)
 
-	DescribeTable("is answered when its turn ends:", func(end event.TurnCompleted, answer string, ok bool) {
+	DescribeTable("is answered when its turn ends:", func(end event.TurnCompleted, answer string) {
 		p := newStub()
-		cfg := provides(p)
-		var ended []bool
-		cfg.TurnEnded = func(ok bool) { ended = append(ended, ok) }
-		c := serve(cfg)
+		c := serve(provides(p))
 		c.open()
 		c.say(prompt("2", "x"))
 		c.quiet()
 		p.end("sess-1", end)
 		c.hears(answer)
-		Expect(ended).To(Equal([]bool{ok}))
 	},
-		Entry("completed", event.TurnCompleted{State: event.TurnEndCompleted}, answered("2", `{"stopReason":"end_turn"}`), true),
-		Entry("interrupted", event.TurnCompleted{State: event.TurnEndInterrupted}, answered("2", `{"stopReason":"cancelled"}`), true),
-		Entry("cancelled", event.TurnCompleted{State: event.TurnEndCancelled}, answered("2", `{"stopReason":"cancelled"}`), true),
-		Entry("failed", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "oh"}, refused("2", -32603, "oh"), false),
-		Entry("failed without a reason", event.TurnCompleted{State: event.TurnEndFailed}, refused("2", -32603, "the provider gave no reason"), false),
-		Entry("failed with a code", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "slow down", ErrorCode: 429}, refused("2", 429, "slow down"), false),
+		Entry("completed", event.TurnCompleted{State: event.TurnEndCompleted}, answered("2", `{"stopReason":"end_turn"}`)),
+		Entry("interrupted", event.TurnCompleted{State: event.TurnEndInterrupted}, answered("2", `{"stopReason":"cancelled"}`)),
+		Entry("cancelled", event.TurnCompleted{State: event.TurnEndCancelled}, answered("2", `{"stopReason":"cancelled"}`)),
+		Entry("failed", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "oh"}, refused("2", -32603, "oh")),
+		Entry("failed without a reason", event.TurnCompleted{State: event.TurnEndFailed}, refused("2", -32603, "the provider gave no reason")),
+		Entry("failed with a code", event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "slow down", ErrorCode: 429}, refused("2", 429, "slow down")),
 	)
 
 	It("is refused while one of that session runs, but not of another", func() {

@@ -596,18 +596,14 @@ func (s *session) ended(p event.TurnCompleted) {
 		s.a.cfg.Log.dropped(Agent, "the end of a turn that no prompt began")
 		return
 	}
-	ok := p.State != event.TurnEndFailed
-	switch {
-	case !ok:
+	switch p.State {
+	case event.TurnEndFailed:
 		end := p.Ending()
 		s.a.conn.send(failure(id, &Error{Code: cmp.Or(end.Code, InternalError), Message: end.Message}))
-	case p.State == event.TurnEndCompleted:
+	case event.TurnEndCompleted:
 		s.a.conn.send(result(id, `{"stopReason":"end_turn"}`))
 	default:
 		s.a.conn.send(result(id, `{"stopReason":"cancelled"}`))
-	}
-	if s.a.cfg.TurnEnded != nil {
-		s.a.cfg.TurnEnded(ok)
 	}
 }
 
