@@ -51,7 +51,8 @@ type dollars float64
 func (d dollars) MarshalJSON() ([]byte, error) { return json.Marshal(number(float64(d))) }
 
 // CCUsageDaily is what ccusage claude daily --json prints. Its input leaves out what was read from a cache or written to one, which it has by
-// itself. Its days are those of the records, in UTC, and one without a record has no row.
+// itself. Its days are those of the records, in UTC, and one without a record has no row. The names of a day's models are in the order of the
+// records, and its breakdown has the dearest first. Whether a model has a price is what the record says; ccusage itself goes by the name.
 func CCUsageDaily(records []usagefake.TokenRecord) []byte {
 	out := struct {
 		Daily  []ccusageRow  `json:"daily"`
@@ -79,6 +80,9 @@ func CCUsageDaily(records []usagefake.TokenRecord) []byte {
 		if !r.Priced && !slices.Contains(totals.Unpriced, r.Model) {
 			totals.Unpriced = append(totals.Unpriced, r.Model)
 		}
+	}
+	for _, row := range out.Daily {
+		slices.SortStableFunc(row.Models, func(a, b ccusageModel) int { return cmp.Compare(b.Cost, a.Cost) })
 	}
 	slices.SortStableFunc(out.Daily, func(a, b ccusageRow) int { return cmp.Compare(a.Date, b.Date) })
 	slices.Sort(out.Totals.Unpriced)

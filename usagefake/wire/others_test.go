@@ -26,18 +26,19 @@ var _ = Describe("The daily rows of ccusage", func() {
 			 "modelBreakdowns":[{"modelName":"b","inputTokens":1,"outputTokens":1,"cacheCreationTokens":0,"cacheReadTokens":0,"cost":0,"missingPricing":true}]}],
 			"totals":{"inputTokens":6,"outputTokens":5,"cacheCreationTokens":2,"cacheReadTokens":3,"totalTokens":16,"totalCost":0.5,"unpricedModels":["b"]}}`))
 	})
-	It("put the records of one day together, by model, and sort the days", func() {
+	It("put the records of one day together, by model, the dearest first, and sort the days", func() {
 		b := wire.CCUsageDaily([]usagefake.TokenRecord{
-			{Day: "2026-07-02", Model: "b", Input: 1, Output: 1}, {Day: "2026-07-01", Model: "z", Input: 2, Output: 2},
-			{Day: "2026-07-02", Model: "a", Input: 4, Output: 4, Priced: true, CostUSD: 1}, {Day: "2026-07-02", Model: "b", Input: 8, Output: 8, Priced: true, CostUSD: 2},
+			{Day: "2026-07-02", Model: "b", Input: 1, Output: 1}, {Day: "2026-07-01", Model: "z", Input: 2, Output: 2}, {Day: "2026-07-01", Model: "y"},
+			{Day: "2026-07-02", Model: "a", Input: 4, Output: 4, Priced: true, CostUSD: 3}, {Day: "2026-07-02", Model: "b", Input: 8, Output: 8, Priced: true, CostUSD: 2},
 		})
 		Expect([]any{dig(b, "daily", 0, "date"), dig(b, "daily", 1, "date")}).To(Equal([]any{"2026-07-01", "2026-07-02"}))
+		Expect(dig(b, "daily", 0, "modelBreakdowns", 0)).To(HaveKeyWithValue("modelName", "z"), "where none is dearer, it is the order of the records")
 		Expect(dig(b, "daily", 1, "modelsUsed")).To(Equal([]any{"b", "a"}))
 		Expect(dig(b, "daily", 1, "totalTokens")).To(Equal(26.0))
-		Expect(dig(b, "daily", 1, "totalCost")).To(Equal(3.0))
-		Expect(dig(b, "daily", 1, "modelBreakdowns", 0)).To(And(HaveKeyWithValue("inputTokens", 9.0), HaveKeyWithValue("cost", 2.0), HaveKeyWithValue("missingPricing", true)))
-		Expect(dig(b, "daily", 1, "modelBreakdowns", 1)).NotTo(HaveKey("missingPricing"))
-		Expect(dig(b, "totals", "unpricedModels")).To(Equal([]any{"b", "z"}))
+		Expect(dig(b, "daily", 1, "totalCost")).To(Equal(5.0))
+		Expect(dig(b, "daily", 1, "modelBreakdowns", 0)).To(And(HaveKeyWithValue("modelName", "a"), Not(HaveKey("missingPricing"))))
+		Expect(dig(b, "daily", 1, "modelBreakdowns", 1)).To(And(HaveKeyWithValue("inputTokens", 9.0), HaveKeyWithValue("cost", 2.0), HaveKeyWithValue("missingPricing", true)))
+		Expect(dig(b, "totals", "unpricedModels")).To(Equal([]any{"b", "y", "z"}))
 	})
 	It("add up to the records of a fake, whatever traps it has", func() {
 		for _, traps := range [][]usagefake.Trap{nil, {usagefake.IdleDay}, {usagefake.ZoneBorder, usagefake.UnpricedEndpoint}} {
