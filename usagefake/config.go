@@ -234,7 +234,7 @@ func (c Config) check() (traps, error) {
 		return nil, err
 	}
 	return set, errors.Join(
-		checkAnswers("quotas", c.Quotas, checkQuota),
+		checkAnswers("quotas", c.Quotas, Quota.Check),
 		checkAnswers("tokens", c.Tokens, checkTokens),
 		checkAnswers("redemptions", c.Redemptions, checkRedemption),
 	)

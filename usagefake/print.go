@@ -10,8 +10,11 @@ import (
 // String has a line for each window, for the balance and for the reset credits.
 func (q Quota) String() string {
 	head := string(q.Status)
-	if q.Sparse {
+	switch {
+	case q.Sparse:
 		head = strings.TrimSuffix("update, "+head, ", ")
+	case head == "":
+		head = "no status"
 	}
 	for _, s := range []struct{ name, text string }{{"", q.Reason}, {"", q.Account}, {"plan ", q.Plan}, {"", q.Reached}, {"as of ", stamp(q.AsOf)}} {
 		if s.text != "" {
@@ -84,14 +87,30 @@ func (r ResetCredits) GomegaString() string { return r.String() }
 func (r TokenRecord) String() string {
 	cost := "unpriced"
 	if r.Priced {
-		cost = "$" + strconv.FormatFloat(r.CostUSD, 'f', -1, 64)
+		cost = dollars(r.CostUSD)
 	}
-	return fmt.Sprintf("%s %s: input %d (%d read from cache, %d written), output %d (%d reasoning), total %d, %s",
-		r.Day, r.Model, r.Input, r.CacheRead, r.CacheWrite, r.Output, r.Reasoning, r.Total, cost)
+	return r.Day + " " + r.Model + ": " + Sum([]TokenRecord{r}).tokens() + ", " + cost
 }
 
 // GomegaString is how a failure message shows the record.
 func (r TokenRecord) GomegaString() string { return r.String() }
+
+// String is one line.
+func (t Totals) String() string {
+	line := t.tokens() + ", " + dollars(t.CostUSD)
+	if t.Unpriced > 0 {
+		line += fmt.Sprintf(", and %d unpriced", t.Unpriced)
+	}
+	return line
+}
+
+// GomegaString is how a failure message shows the totals.
+func (t Totals) GomegaString() string { return t.String() }
+
+func (t Totals) tokens() string {
+	return fmt.Sprintf("input %d (%d read from cache, %d written), output %d (%d reasoning), total %d",
+		t.Input, t.CacheRead, t.CacheWrite, t.Output, t.Reasoning, t.Total)
+}
 
 // String is the outcome, and the warning if there is one.
 func (r Redemption) String() string {
@@ -107,13 +126,15 @@ func (r Redemption) GomegaString() string { return r.String() }
 // String says how often the fake was asked, and what it spent.
 func (f *Fake) String() string {
 	c := f.Counts()
-	return fmt.Sprintf("%s: %d quota reads, %d token reads, %d redemptions, %d credits spent", f.script, c.QuotaReads, c.TokenReads, c.Redemptions, c.Spent)
+	return fmt.Sprintf("%s: quota reads %d, token reads %d, redemptions %d, credits spent %d", f.script, c.QuotaReads, c.TokenReads, c.Redemptions, c.Spent)
 }
 
 // GomegaString is how a failure message shows the fake.
 func (f *Fake) GomegaString() string { return f.String() }
 
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) + "%" }
+
+func dollars(d float64) string { return "$" + strconv.FormatFloat(d, 'f', -1, 64) }
 
 func stamp(t time.Time) string {
 	if t.IsZero() {

@@ -147,6 +147,9 @@ func (q Quota) usedUp() int {
 	return last
 }
 
+// LimitReached is whether the provider says so, or a window that counts all models is used up.
+func (q Quota) LimitReached() bool { return q.Reached != "" || q.usedUp() >= 0 }
+
 // Merge is this answer after an update: what a host should show. An update that is not [Quota].Sparse takes its place. Else whatever the
 // update says counts, windows are told apart by their ids, and what it does not say stays. Both are left as they are.
 func (q Quota) Merge(update Quota) Quota {

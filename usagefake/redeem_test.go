@@ -130,7 +130,7 @@ var _ = Describe("The counts", func() {
 		s.redeem("key-1")
 		s.redeem("key-1")
 		Expect(s.Counts()).To(Equal(usagefake.Counts{QuotaReads: 3, TokenReads: 1, Redemptions: 2, Spent: 1}))
-		Expect(s.GomegaString()).To(Equal("available: 3 quota reads, 1 token reads, 2 redemptions, 1 credits spent"))
+		Expect(s.GomegaString()).To(Equal("available: quota reads 3, token reads 1, redemptions 2, credits spent 1"))
 	})
 	It("leave out calls whose context was over before", func() {
 		s := trapped(usagefake.ScriptAvailable)

@@ -1,6 +1,7 @@
 package usagefake
 
 import (
+	"math"
 	"time"
 )
 
@@ -24,6 +25,36 @@ type TokenRecord struct {
 	Total      int64     `json:"total"`      // input and output
 	Priced     bool      `json:"priced"`
 	CostUSD    float64   `json:"costUSD"` // 0 if it is not priced, which does not mean that it was free
+}
+
+// Totals are what token records come to.
+type Totals struct {
+	Input      int64   `json:"input"`
+	CacheRead  int64   `json:"cacheRead"`
+	CacheWrite int64   `json:"cacheWrite"`
+	Output     int64   `json:"output"`
+	Reasoning  int64   `json:"reasoning"`
+	Total      int64   `json:"total"`
+	CostUSD    float64 `json:"costUSD"`  // of those that have a price, to a billionth of a dollar
+	Unpriced   int     `json:"unpriced"` // how many have none
+}
+
+// Sum adds records up.
+func Sum(records []TokenRecord) (t Totals) {
+	for _, r := range records {
+		t.Input += r.Input
+		t.CacheRead += r.CacheRead
+		t.CacheWrite += r.CacheWrite
+		t.Output += r.Output
+		t.Reasoning += r.Reasoning
+		t.Total += r.Total
+		t.CostUSD += r.CostUSD
+		if !r.Priced {
+			t.Unpriced++
+		}
+	}
+	t.CostUSD = math.Round(t.CostUSD*1e9) / 1e9 // so that it is what somebody else writes down
+	return t
 }
 
 const (

@@ -98,6 +98,19 @@ var _ = Describe("Token usage", func() {
 	})
 })
 
+var _ = Describe("The sum of records", func() {
+	It("has every number of them, the costs to a billionth, and how many have no price", func() {
+		Expect(usagefake.Sum(nil)).To(BeZero())
+		r := usagefake.TokenRecord{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Reasoning: 5, Total: 6}
+		a, b := r, r
+		a.Priced, a.CostUSD, b.Priced, b.CostUSD = true, 0.1, true, 0.2
+		t := usagefake.Sum([]usagefake.TokenRecord{a, b, r})
+		Expect(t).To(Equal(usagefake.Totals{Input: 3, CacheRead: 6, CacheWrite: 9, Output: 12, Reasoning: 15, Total: 18, CostUSD: 0.3, Unpriced: 1}))
+		Expect(t.GomegaString()).To(Equal("input 3 (6 read from cache, 9 written), output 12 (15 reasoning), total 18, $0.3, and 1 unpriced"))
+		Expect(usagefake.Sum([]usagefake.TokenRecord{a}).String()).To(HaveSuffix("total 6, $0.1"))
+	})
+})
+
 var _ = Describe("A trap of token usage", func() {
 	It("unpricedEndpoint has a vendor's model every day, and never a price", func() {
 		records, plain := trapped(usagefake.ScriptCustomEndpoint, usagefake.UnpricedEndpoint).records(), trapped(usagefake.ScriptCustomEndpoint).records()

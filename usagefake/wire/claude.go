@@ -145,7 +145,7 @@ func ClaudeRateLimitEvents(q usagefake.Quota, u Units) [][]byte {
 	}
 	if len(q.Windows) == 0 {
 		status := "allowed"
-		if reached(q) {
+		if q.LimitReached() {
 			status = "rejected"
 		}
 		event(rateLimitInfo{Status: status})

@@ -171,7 +171,7 @@ func CodexWeb(q usagefake.Quota) []byte {
 		Credits   *credits `json:"credits"`
 	}{PlanType: orNull(q.Plan)}
 	if windows[0] != nil {
-		full := reached(q)
+		full := q.LimitReached()
 		out.RateLimit = &limit{!full, full, codexWebSlot(windows[0], q.AsOf), codexWebSlot(windows[1], q.AsOf)}
 	}
 	if b := q.Balance; b != nil {

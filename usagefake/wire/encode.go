@@ -75,5 +75,3 @@ func iso(t time.Time) *string {
 	s := t.UTC().Format("2006-01-02T15:04:05.000Z")
 	return &s
 }
-
-func reached(q usagefake.Quota) bool { return q.Reached != "" || q.Limit() != nil }
