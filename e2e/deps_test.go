@@ -52,7 +52,7 @@ var house = []row{
 	},
 	{
 		pkg:    "fakeagent",
-		ours:   []string{"fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/internal/procgroup"},
+		ours:   []string{"fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/internal/procgroup", "usagefake"},
 		others: []string{"github.com/clipperhouse/uax29/v2/graphemes"},
 		not:    theNetwork,
 		reason: "The engine plays scripts and speaks no protocol: doors are built on top of it, by us as by anybody else.",
@@ -105,7 +105,7 @@ var house = []row{
 	{
 		pkg: "fakeagent/cmd/fakeagent",
 		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall", "timelinekit",
-			"mockproc", "mockproc/acp"},
+			"mockproc", "mockproc/acp", "usagefake"},
 		others: []string{"github.com/alecthomas/kong"},
 		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host. Only with flags does it need help.",
 	},
@@ -142,7 +142,7 @@ var house = []row{
 	},
 	{
 		pkg:    "matchers",
-		ours:   []string{"fakeagent/timeline", "fakeagent/event", "timelinekit/golden"},
+		ours:   []string{"fakeagent/timeline", "fakeagent/event", "timelinekit/golden", "usagefake"},
 		others: []string{"os", "github.com/onsi/gomega/format", "github.com/onsi/gomega/types", "github.com/google/go-cmp/cmp"},
 		not:    theWorld,
 		reason: "A matcher judges what happened, not how: no engine, no Ginkgo, no MCP, and of Gomega the small parts, as the whole links net/http; and go-cmp, so that its options for our types stand beside the matchers. Of os it needs the type of a signal alone.",

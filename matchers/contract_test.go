@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
+	"github.com/understudy-go/understudy/usagefake"
 )
 
 // subject is one matcher, what it matches, and what it does not.
@@ -137,7 +138,7 @@ var subjects = []subject{
 	{"BeWellFormed", BeWellFormed(), stored(user, said), stored(said),
 		`row 0, assistant_message "done": it is the first row of turn T1, and should be the user's message`,
 		"      0 user_message \"fix it\"  <- T1\n      1 assistant_message \"done\"", `      0 assistant_message "done"  <- T1`,
-		"rows, such as those of AgentRows, or events ([]event.Event)", "be well-formed"},
+		"rows, such as those of AgentRows, events ([]event.Event), a quota (usagefake.Quota) or token records ([]usagefake.TokenRecord)", "be well-formed"},
 
 	{"HaveExited", HaveExited(0), exitedWith(0), running(),
 		`the process still runs, want exit code 0`, "    process 7 exited with code 0", "    process 7 still runs",
@@ -148,6 +149,43 @@ var subjects = []subject{
 	{"HaveSentRequest", HaveSentRequest("session/new", map[string]any{"cwd": "/w"}), record{{"session/new", `{"cwd":"/w"}`}}, record{},
 		`the host sent no request "session/new" with params {"cwd":"/w"}, nor any other`, `      0 session/new {"cwd":"/w"}`, "    (no requests)",
 		"the record of a host's requests, with the method HostRequests", `have the host's request "session/new" with params {"cwd":"/w"}`},
+
+	{"HaveQuotaWindow", HaveQuotaWindow("session", UsedPercent(11)), usagefake.Quota{Windows: []usagefake.Window{session}}, usagefake.Quota{},
+		`there is no quota window "session" with used 11%, nor any other`,
+		"    no status\n      session: 11% of 300 min, resets at 2026-01-02T08:04:05Z", "    no status",
+		"a quota (usagefake.Quota)", `have a quota window "session" with used 11%`},
+	{"HaveBalance", HaveBalance("CNY", "86.42"), paying, usagefake.Quota{Status: usagefake.OK},
+		`there is no balance, want 86.42 in "CNY"`, "    ok\n      balance: 86.42 CNY (6.42 granted, 80.00 topped up)", "    ok",
+		"a quota (usagefake.Quota)", `have a balance of 86.42 in "CNY"`},
+	{"HaveResetCredits", HaveResetCredits(2), usagefake.Quota{Resets: &usagefake.ResetCredits{Available: 2}},
+		usagefake.Quota{Resets: &usagefake.ResetCredits{Available: 1}},
+		`reset credits left: 1, want 2`, "    no status\n      reset credits: 2", "    no status\n      reset credits: 1",
+		"a quota (usagefake.Quota)", `have reset credits left: 2`},
+	{"BeRateLimited", BeRateLimited(), usagefake.Quota{Status: usagefake.OK, Reached: usagefake.RateLimitReached}, paying,
+		`no limit is reached`, "    ok, rate_limit_reached", "    ok\n      balance: 86.42 CNY (6.42 granted, 80.00 topped up)",
+		"a quota (usagefake.Quota) or an error", "be rate-limited"},
+	{"BeSignedOut", BeSignedOut(), usagefake.ErrSignedOut, usagefake.ErrUnsupported,
+		`it is another error`, `    error "signed out"`, `    error "unsupported"`, "a quota (usagefake.Quota) or an error", "be signed out"},
+	{"BeUnsupported", BeUnsupported(), usagefake.Quota{Status: usagefake.Unsupported, Reason: "why"}, usagefake.Quota{Status: usagefake.OK},
+		`status is "ok", want "unsupported"`, "    unsupported, why", "    ok", "a quota (usagefake.Quota) or an error", "be unsupported"},
+
+	{"BePriced", BePriced(), pricedDay, unpricedDay,
+		`nobody knows its price`, "    " + pricedDay.String(), "    " + unpricedDay.String(),
+		"one token record (usagefake.TokenRecord); for several put it into HaveEach or ContainElement", "be priced"},
+	{"BeUnpriced", BeUnpriced(), unpricedDay, pricedDay,
+		`it costs $0.5`, "    " + unpricedDay.String(), "    " + pricedDay.String(),
+		"one token record (usagefake.TokenRecord); for several put it into HaveEach or ContainElement", "be unpriced"},
+	{"HaveTokenTotals", HaveTokenTotals(usagefake.Totals{Input: 10, Output: 2, Total: 12, CostUSD: 0.5}),
+		[]usagefake.TokenRecord{pricedDay}, []usagefake.TokenRecord{},
+		"costUSD is 0, want 0.5\n    input is 0, want 10\n    output is 0, want 2\n    total is 0, want 12", "      0 " + pricedDay.String(), "    (no records)",
+		"token records ([]usagefake.TokenRecord)",
+		"have the total input 10 (0 read from cache, 0 written), output 2 (0 reasoning), total 12, $0.5"},
+	{"HaveDailyRecords", HaveDailyRecords(2), []usagefake.TokenRecord{pricedDay, unpricedDay}, []usagefake.TokenRecord{pricedDay},
+		`there are records of 1 day, want 2`, "      0 " + pricedDay.String() + "\n      1 " + unpricedDay.String(), "      0 " + pricedDay.String(),
+		"token records ([]usagefake.TokenRecord)", "have records of 2 days that follow each other"},
+	{"AnswerAlike", AnswerAlike(&teller{quota: usagefake.Quota{Status: usagefake.OK}}), &teller{quota: usagefake.Quota{Status: usagefake.OK}}, &teller{},
+		`quota read 1: status is missing, want "ok"`, "    *matchers_test.teller", "    *matchers_test.teller",
+		"a source of usage (usagefake.Source)", "answer as another *matchers_test.teller does"},
 }
 
 var _ = Describe("Every matcher", func() {

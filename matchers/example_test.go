@@ -19,6 +19,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	"github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/usagefake"
 )
 
 // g prints what a failing test would print. In a test it is NewWithT(t), or with Ginkgo nothing at all.
@@ -514,6 +515,72 @@ func ExampleAssert() {
 	// Expected
 	//     reasoning "let me check"
 	// to be reasoning "let me think"
+}
+
+// account is the quota and token usage of nobody, on a clock that stands.
+func account(script usagefake.Script) *usagefake.Fake {
+	src, err := usagefake.New(usagefake.Config{Script: script, Now: func() time.Time { return at }})
+	if err != nil {
+		panic(err)
+	}
+	return src
+}
+
+func ExampleHaveQuotaWindow() {
+	quota, _ := account(usagefake.ScriptAvailable).ReadQuota(context.Background())
+	g.Expect(quota).To(matchers.HaveQuotaWindow("session", matchers.UsedPercent(11), matchers.ResetsAt(at.Add(5*time.Hour))))
+	g.Expect(quota).To(matchers.HaveQuotaWindow("weekly", matchers.UsedPercent(gomega.BeNumerically("<", 20))))
+	// Output:
+	// there is no quota window "weekly" with used BeNumerically {Comparator:"<", CompareTo:[20]}
+	// window 1 is not the one: used is 21%, want BeNumerically {Comparator:"<", CompareTo:[20]}
+	//
+	// Expected
+	//     ok, account-1, plan plus, as of 2026-01-02T03:04:05Z
+	//       session: 11% of 300 min, resets at 2026-01-02T08:04:05Z
+	//       weekly: 21% of 10080 min, resets at 2026-01-09T03:04:05Z
+	//       reset credits: 2 (credit-1 available, credit-2 available)
+	// to have a quota window "weekly" with used BeNumerically {Comparator:"<", CompareTo:[20]}
+}
+
+// That a provider refuses to say something so soon does not mean that nobody is signed in.
+func ExampleBeSignedOut() {
+	ctx := context.Background()
+	src, err := usagefake.New(usagefake.Config{Traps: []usagefake.Trap{usagefake.Throttled}})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = src.ReadQuota(ctx)
+	_, err = src.ReadQuota(ctx)
+	fmt.Println("rate-limited:", matchers.BeRateLimited().Matches(err))
+	fmt.Println("signed out:", matchers.BeSignedOut().Matches(err))
+	// Output:
+	// rate-limited: true
+	// signed out: false
+}
+
+func ExampleHaveTokenTotals() {
+	records, _ := account(usagefake.ScriptAvailable).ReadTokenUsage(context.Background())
+	g.Expect(records).To(matchers.HaveDailyRecords(14))
+	g.Expect(records[12:]).To(matchers.HaveTokenTotals(usagefake.Sum(records[12:])))
+	g.Expect(records[12:]).To(matchers.HaveTokenTotals(gomega.HaveField("Unpriced", 1)))
+	g.Expect(records[:1]).To(gomega.HaveEach(matchers.BePriced()))
+	// Output:
+}
+
+// Two sources of one kind say the same, read by read. So nothing that they say is left to chance.
+func ExampleAnswerAlike() {
+	g.Expect(account(usagefake.ScriptAvailable)).To(matchers.AnswerAlike(account(usagefake.ScriptAvailable)))
+	moved := account(usagefake.ScriptBalance)
+	g.Expect(moved).To(matchers.AnswerAlike(account(usagefake.ScriptSignedOut)))
+	// Output:
+	// quota read 1: account is "account-1", want none
+	//     reason is missing, want "usage.reason.signed-out"
+	//     status is "ok", want "needs-auth"
+	//     balance is {"currency":"CNY","granted":"6.42","label":"usage.balance.account","toppedUp":"80.00","total":"86.42"}, want none
+	//
+	// Expected
+	//     balance: quota reads 1, token reads 0, redemptions 0, credits spent 0
+	// to answer as another *usagefake.Fake does
 }
 
 func ExampleCmpOptions() {

@@ -2,6 +2,7 @@ package matchers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/onsi/gomega/types"
@@ -139,6 +140,30 @@ func (l list[T]) missing(says string, from int, w expected[T], failed error) (ve
 		}
 	}
 	return v, nil
+}
+
+// has is the verdict that one entry is the expected one. Of a list that has none that is near it says which others there are, by name.
+func (l list[T]) has(w expected[T], none, others string, name func(T) string) (verdict, error) {
+	at, err := l.find(0, w)
+	if at >= 0 {
+		return verdict{}, nil
+	}
+	v, err := l.missing(none, 0, w, err)
+	if v.differs != none {
+		return v, err
+	}
+	var names []string
+	for _, e := range l.all {
+		if n := name(e); n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	if names == nil {
+		v.differs += ", nor any other"
+	} else {
+		v.differs += "; " + others + " " + strings.Trim(describe(names), "[]")
+	}
+	return v, err
 }
 
 // error tells which entry an error is about.

@@ -31,11 +31,14 @@
 //   - Rows as they are stored: [HaveRow]. Events: [EmitEvents], [EmitExactly]. Both: [BeWellFormed].
 //   - A process that plays an agent: [HaveExited], [BeKilledBy], and of what the host sent it [HaveSentRequest]. It is whatever has the
 //     methods that these ask for.
+//   - What a source of usage says: of a quota [HaveQuotaWindow], [HaveBalance], [HaveResetCredits] and, also of an error, [BeRateLimited],
+//     [BeSignedOut], [BeUnsupported]; of token records [HaveTokenTotals], [HaveDailyRecords], [BePriced], [BeUnpriced]; of both
+//     [BeWellFormed]; of the source itself [AnswerAlike].
 //
 // A text, such as a command line, is given as a string, which must be equal, or as any matcher: of this package, of Gomega, or one's own. A
 // JSON value is given as a value, which must be the same JSON, or as any matcher.
 //
-// An item of another type does not match. What is no item, timeline or process at all is an error, with To and with NotTo, and so is a
+// An item of another type does not match. What is no item, timeline, process or quota at all is an error, with To and with NotTo, and so is a
 // wrong argument of a matcher: a slip of that kind cannot make a NotTo pass.
 //
 // # Waiting
@@ -66,7 +69,8 @@
 // # Goroutines
 //
 // Matchers of this package are immutable: one value may be shared by many goroutines. One with somebody else's matcher inside may not,
-// unless that one may: Gomega's And and Or keep state.
+// unless that one may: Gomega's And and Or keep state. [AnswerAlike] keeps what it said last, since reading the sources again would be
+// another question.
 package matchers
 
 import (
@@ -101,6 +105,7 @@ type matcher struct {
 	entry       func(actual any) (differs, error) // the same where it stands among others; may be nil
 	near        func(actual any) bool             // that it is probably the one that was meant; may be nil
 	sees        func(actual any) (table, bool)    // what messages show of the actual, if not what show does; may be nil
+	kept        *keptVerdict                      // where asking changes the actual; may be nil
 }
 
 // differs says what differs. It is nil where nothing does. It is asked right after the test, since a foreign matcher may keep state, or
@@ -162,7 +167,20 @@ func (m matcher) asEntry() func(any) (differs, error) {
 
 func (m matcher) Match(actual any) (bool, error) {
 	v, err := m.judge(actual)
+	if m.kept != nil {
+		m.kept.put(actual, v, err)
+	}
 	return v.differs == "" && err == nil, err
+}
+
+// judgement is that of the last Match where it may not be asked again.
+func (m matcher) judgement(actual any) (verdict, error) {
+	if m.kept != nil {
+		if v, err, ok := m.kept.of(actual); ok {
+			return v, err
+		}
+	}
+	return m.judge(actual)
 }
 
 func (m matcher) Matches(actual any) bool {
@@ -212,7 +230,7 @@ func (m matcher) expected(at, size int) string {
 }
 
 func (m matcher) FailureMessage(actual any) string {
-	v, err := m.judge(actual)
+	v, err := m.judgement(actual)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -239,7 +257,7 @@ func (m matcher) message(said string, actual any, v verdict, to string) string {
 }
 
 func (m matcher) Got(actual any) string {
-	v, err := m.judge(actual)
+	v, err := m.judgement(actual)
 	if err != nil {
 		return err.Error()
 	}

@@ -8,12 +8,14 @@ import (
 
 	"github.com/understudy-go/understudy/e2e/leak"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 var _ = leak.Check()
 
 func TestMatchers(t *testing.T) {
 	RegisterFailHandler(Fail)
+	bubble.Suite(t)
 	RunSpecs(t, "Matchers")
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"strings"
 
 	"github.com/onsi/gomega/format"
 	"github.com/onsi/gomega/types"
@@ -150,13 +149,6 @@ func processText(actual any) (text string, ok bool) {
 		name = fmt.Sprint("process ", p.PID())
 	}
 	return name + " " + endOf(p), true
-}
-
-// processLine is the same in one line.
-func processLine(actual any) (line string, ok bool) {
-	text, ok := processText(actual)
-	line, _, _ = strings.Cut(text, "\n")
-	return line, ok
 }
 
 // endOf completes the sentence "the process …".

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -27,15 +26,7 @@ func HaveSentRequest(method any, params ...any) Matcher {
 		}
 		l := list[request]{"request", "", got, request.String}
 		e := expected[request]{test: w.test, near: near}
-		at, err := l.find(0, e)
-		if at >= 0 {
-			return v, nil
-		}
-		says := "the host sent no " + w.description
-		if v, err = l.missing(says, 0, e, err); v.differs == says { // none has the method
-			v.differs += methodsOf(got)
-		}
-		return v, err
+		return l.has(e, "the host sent no "+w.description, "it sent", func(r request) string { return r.method })
 	}
 	return matcher{description: "have the host's " + w.description, wrong: w.wrong, sees: requestTable, test: test}
 }
@@ -71,20 +62,6 @@ func (r request) String() string {
 	return r.method + " " + line.String()
 }
 
-// methodsOf are the methods of requests.
-func methodsOf(requests []request) string {
-	var methods []string
-	for _, r := range requests {
-		if !slices.Contains(methods, r.method) {
-			methods = append(methods, r.method)
-		}
-	}
-	if methods == nil {
-		return ", nor any other"
-	}
-	return "; it sent " + strings.Trim(describe(methods), "[]")
-}
-
 // requestsOf are the requests of a host that an actual has recorded.
 func requestsOf(name string, actual any) ([]request, error) {
 	recorder, ok := actual.(interface {
@@ -113,6 +90,7 @@ func requestTable(actual any) (t table, ok bool) {
 	if err != nil {
 		return t, false
 	}
-	head, _ := processLine(actual)
+	text, _ := processText(actual)
+	head, _, _ := strings.Cut(text, "\n")
 	return table{head, "request", len(requests), func(i int) string { return requests[i].String() }}, true
 }

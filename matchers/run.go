@@ -2,7 +2,6 @@ package matchers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/understudy-go/understudy/fakeagent/timeline"
@@ -44,30 +43,13 @@ func HaveToolCall(name any, opts ...ToolCallOption) Matcher {
 			return v, err
 		}
 		l := list[timeline.Item]{"item", "in the timeline", got, timeline.Line}
-		at, err := l.find(0, call)
-		if at >= 0 {
-			return v, nil
-		}
-		says := "there is no " + strings.TrimPrefix(m.description, "be a ")
-		if v, err = l.missing(says, 0, call, err); v.differs == says { // none has the name
-			v.differs += callNames(got)
-		}
-		return v, err
+		return l.has(call, "there is no "+strings.TrimPrefix(m.description, "be a "), "there are calls of", callName)
 	}}
 }
 
-// callNames are the tools that were called.
-func callNames(items timeline.Items) string {
-	var names []string
-	for _, it := range items {
-		if c, ok := it.(timeline.ToolCall); ok && !slices.Contains(names, c.Name) {
-			names = append(names, c.Name)
-		}
-	}
-	if names == nil {
-		return ", nor any other"
-	}
-	return "; there are calls of " + strings.Trim(describe(names), "[]")
+func callName(it timeline.Item) string {
+	c, _ := it.(timeline.ToolCall)
+	return c.Name
 }
 
 // HaveNoFailedToolCalls matches what has no tool call that failed. A failure names each that did.

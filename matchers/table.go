@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
+	"github.com/understudy-go/understudy/usagefake"
 )
 
 // table is a list of things, a numbered line each. It may be long, so a line is made only when it is needed.
@@ -88,7 +89,7 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return what
 	}
-	if y, ok := strings.CutSuffix(what, "y"); ok {
+	if y, ok := strings.CutSuffix(what, "y"); ok && !strings.HasSuffix(y, "a") {
 		return y + "ies"
 	}
 	return what + "s"
@@ -158,6 +159,8 @@ func tableOf(actual any) (t table, ok bool) {
 		return table{"", "row", len(a), func(i int) string { return rowLine(a, i) }}, true
 	case []timeline.Plugin:
 		return table{"", "plugin row", len(a), func(i int) string { return timeline.Line(a[i]) }}, true
+	case []usagefake.TokenRecord:
+		return table{"", "record", len(a), func(i int) string { return a[i].String() }}, true
 	case []event.Event:
 		return table{"", "event", len(a), func(i int) string {
 			turn := ""
@@ -229,7 +232,7 @@ func show(actual any, at, size int) string {
 	if one, ok := oneLine(actual); ok {
 		return format.Indent + cut(one, size)
 	}
-	if text, ok := processText(actual); ok {
+	if text, ok := ownWords(actual); ok {
 		return format.IndentString(clip(text, size), 1)
 	}
 	return format.Object(actual, 1)
@@ -246,14 +249,29 @@ func brief(actual any) string {
 	if one, ok := oneLine(actual); ok {
 		return one
 	}
-	if line, ok := processLine(actual); ok {
+	if text, ok := ownWords(actual); ok {
+		line, _, _ := strings.Cut(text, "\n")
 		return line
 	}
 	return describe(actual)
 }
 
+// ownWords is what has a text of several lines.
+func ownWords(actual any) (string, bool) {
+	switch a := actual.(type) {
+	case usagefake.Quota:
+		return a.String(), true
+	case usagefake.Source:
+		return sourceLine(a), !isNilPointer(a)
+	}
+	return processText(actual)
+}
+
 // oneLine is one thing of ours.
 func oneLine(actual any) (string, bool) {
+	if err, ok := actual.(error); ok && !isNilPointer(err) {
+		return "error " + quote(err.Error()), true
+	}
 	if isPointer(actual) {
 		return "", false
 	}
@@ -267,6 +285,10 @@ func oneLine(actual any) (string, bool) {
 	case timeline.Item:
 		return timeline.Line(a), true
 	case timeline.Ending:
+		return a.String(), true
+	case usagefake.Window:
+		return a.String(), true
+	case usagefake.TokenRecord:
 		return a.String(), true
 	}
 	return "", false

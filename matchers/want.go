@@ -6,9 +6,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/onsi/gomega/format"
 	"github.com/onsi/gomega/types"
+
+	"github.com/understudy-go/understudy/usagefake"
 )
 
 // want is something that is wanted of a T: how a message calls it, what is wrong with it, and the test.
@@ -95,7 +98,7 @@ func compare(what, got, want string) differs {
 }
 
 // ask asks a matcher about got. One of ours says itself what differs. For any other it is said what got is, and what the matcher says,
-// except where that would only be the same again: of a text, an exit code, a signal.
+// except where that would only be the same again: of a text, a number, a time, a signal.
 func ask(m types.GomegaMatcher, is func() string, got any) (differs, error) {
 	if ours, ok := m.(matcher); ok {
 		return ours.asEntry()(got)
@@ -107,7 +110,7 @@ func ask(m types.GomegaMatcher, is func() string, got any) (differs, error) {
 	return func() string {
 		said := is() + ", want " + wanted(m)
 		switch got.(type) {
-		case string, int, interface{ Signal() }:
+		case string, int, float64, time.Time, usagefake.Amount, interface{ Signal() }:
 			if reflect.Indirect(reflect.ValueOf(m)).Type().PkgPath() == "github.com/onsi/gomega/matchers" {
 				return said
 			}
@@ -209,7 +212,7 @@ func unexpected(name, expects string, actual any) error {
 		return fmt.Errorf("%s expects %s.  Got:\n    <%T>\n%s", name, expects, actual, show(actual, 0, limit()/2))
 	}
 	_, ours := oneLine(actual)
-	if _, isProcess := processText(actual); ours || isProcess {
+	if _, speaks := ownWords(actual); ours || speaks {
 		return fmt.Errorf("%s expects %s.  Got:\n%s", name, expects, show(actual, 0, limit()/2))
 	}
 	return fmt.Errorf("%s expects %s.  Got:\n%s", name, expects, format.Object(actual, 1))

@@ -8,12 +8,16 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
+	"github.com/understudy-go/understudy/usagefake"
 )
 
-// BeWellFormed matches the events of one thread, or the rows of one agent, that break no rule of the house. A failure lists every rule that
-// is broken, with the event or row that breaks it.
+// BeWellFormed matches the events of one thread, the rows of one agent, or what a source of usage says, that break no rule of the house. A
+// failure lists every rule that is broken, with the event, row or record that breaks it.
 //
-// Of both: times do not go back, seqs have no holes (an event without one is left out), and an id is used once: what has ended does not
+// Of a [usagefake.Quota] and of each [usagefake.TokenRecord] the rules are those of its method Check. The days of records, a
+// []usagefake.TokenRecord, follow each other, the oldest first.
+//
+// Of events and of rows: times do not go back, seqs have no holes (an event without one is left out), and an id is used once: what has ended does not
 // begin again, and the id of one turn's tool call or message does not come in another turn.
 //
 // Of events:
@@ -37,16 +41,24 @@ func BeWellFormed() Matcher {
 			found = checkRows(a)
 		case []event.Event:
 			found = checkEvents(a)
+		case usagefake.Quota:
+			if err := a.Check(); err != nil {
+				found = []finding{{0, err.Error()}}
+			}
+		case []usagefake.TokenRecord:
+			found = checkRecords(a)
 		default:
-			return v, unexpected("BeWellFormed", "rows, such as those of AgentRows, or events ([]event.Event)", actual)
+			return v, unexpected("BeWellFormed", wellFormed, actual)
 		}
 		return findings(found, "things are wrong"), nil
 	}}
 }
 
-// check goes through rows or events and notes what is wrong.
+const wellFormed = "rows, such as those of AgentRows, events ([]event.Event), a quota (usagefake.Quota) or token records ([]usagefake.TokenRecord)"
+
+// check goes through rows, events or records and notes what is wrong.
 type check struct {
-	about func(i int) string // row or event i
+	about func(i int) string // row, event or record i
 	found []finding
 	seq   uint64 // of the last one that has any
 	time  time.Time
