@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/usagefake"
 )
 
 // Config says which agent an [Instance] plays. The zero value is the agent named plain.
@@ -39,6 +40,12 @@ type Config struct {
 	// DoorSteps are keys of steps that only some doors can play: stderr and raw. They become events, and whoever sets this subscribes
 	// and does what they say. Without it such a step fails the turn.
 	DoorSteps []string
+
+	// UsageScript is what kind of account the agent has; "" is available. See [Instance.Usage].
+	UsageScript usagefake.Script
+
+	// Now is the clock of Usage: its quota resets by it, and its token usage ends today. nil is time.Now.
+	Now func() time.Time
 
 	// Files does the reading and writing of write and edit steps, and of .fake-agent.json; nil is [OSFiles].
 	Files Files

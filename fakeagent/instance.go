@@ -19,13 +19,15 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/timeline"
+	"github.com/understudy-go/understudy/usagefake"
 )
 
 // Instance is a fake agent with any number of threads. All counters live in it; two instances share nothing.
 type Instance struct {
-	cfg  Config
-	role role
-	seed maphash.Seed
+	cfg   Config
+	role  role
+	usage usagefake.Source
+	seed  maphash.Seed
 
 	subs  atomic.Pointer[[]*func(event.Event)]
 	turns sync.WaitGroup
@@ -55,13 +57,17 @@ func New(cfg Config) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	usage, err := usagefake.New(usagefake.Config{Script: cfg.UsageScript, Now: cfg.Now})
+	if err != nil {
+		return nil, fmt.Errorf("fakeagent: UsageScript: %s", strings.TrimPrefix(err.Error(), "usagefake: "))
+	}
 	if cfg.Files == nil {
 		cfg.Files = OSFiles{}
 	}
 	if cfg.Shell == nil && cfg.AllowShell {
 		cfg.Shell = OSShell{Spawn: cfg.Spawn}
 	}
-	return &Instance{cfg: cfg, role: r, seed: maphash.MakeSeed(), threads: map[string]*thread{}}, nil
+	return &Instance{cfg: cfg, role: r, usage: usage, seed: maphash.MakeSeed(), threads: map[string]*thread{}}, nil
 }
 
 // Close interrupts every turn and waits until all have ended. It must not be called from inside a subscriber's function.
