@@ -15,10 +15,10 @@ var _ = Describe("wrong arguments", func() {
 		func(line string, args ...string) {
 			Expect(invoke(args...)).To(Equal(outcome{Code: 2, Err: "fakeagent: " + line + "\n"}))
 		},
-		Entry("no command", `no command; begin with one of run, acp, mock, lint, schema`),
+		Entry("no command", `no command; begin with one of run, acp, mock, usage, lint, schema`),
 		Entry("a command with a slip", `unknown command lnit, did you mean "lint"?`, "lnit", "a.json"),
-		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, acp, mock, lint, schema`, "frobnicate"),
-		Entry("a flag before the command", `unknown flag --json; begin with one of run, acp, mock, lint, schema`, "--json", "run", "hi"),
+		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, acp, mock, usage, lint, schema`, "frobnicate"),
+		Entry("a flag before the command", `unknown flag --json; begin with one of run, acp, mock, usage, lint, schema`, "--json", "run", "hi"),
 		Entry("a flag with a slip", `unknown flag --jsno, did you mean "--json"?`, "run", "--jsno", "hi"),
 		Entry("a flag that resembles none", `unknown flag --frobnicate; see fakeagent run --help`, "run", "--frobnicate", "hi"),
 		Entry("no prompt", `run: no prompt; use fakeagent run <prompt> ... [flags]`, "run", "--json"),
@@ -31,9 +31,17 @@ var _ = Describe("wrong arguments", func() {
 		Entry("a speed that is no number", `--speed: "fast" is no speed; `+speeds, "run", "--speed", "fast", "hi"),
 		Entry("a speed that no number is", `--speed: "NaN" is no speed; `+speeds, "run", "--speed", "NaN", "hi"),
 		Entry("a speed without end", `--speed: "inf" is no speed; `+speeds, "run", "--speed", "inf", "hi"),
+		Entry("a script of usage that there is not",
+			`usage: there is no script "rate-limit", did you mean "rate-limited"? There are available, balance, rate-limited, custom-endpoint, signed-out`,
+			"usage", "--script", "rate-limit"),
+		Entry("a negative number of reads", `--reads: "-1" is no number of times; use 0 or more`, "usage", "--reads", "-1"),
+		Entry("a number that is none", `--redeem: "x" is no number of times; use 0 or more`, "usage", "--redeem=x"),
+		Entry("a time without a zone", `--now: "2026-07-01T12:00:00" is no time; use one such as 2026-07-01T12:00:00Z`,
+			"usage", "--now", "2026-07-01T12:00:00"),
+		Entry("an argument of usage", `unexpected argument balance; see fakeagent usage --help`, "usage", "balance"),
 		Entry("no file", `lint: no file; use fakeagent lint <file> ...`, "lint"),
 		Entry("an argument too many", `unexpected argument json; see fakeagent schema --help`, "schema", "json"),
-		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, acp, mock, lint, schema`, "\x1b[31m\nx"),
+		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, acp, mock, usage, lint, schema`, "\x1b[31m\nx"),
 	)
 
 	It("do nothing else", func() {
@@ -49,7 +57,7 @@ var _ = DescribeTable("--help is short and fits 80 columns",
 		GinkgoT().Setenv("COLUMNS", "200")
 		got := invoke(append(args, "--help")...)
 		Expect(got).To(succeed())
-		Expect(got.Out).To(HavePrefix("Usage: fakeagent " + strings.Join(append(args, "<"), " ")))
+		Expect(got.Out).To(HavePrefix("Usage: fakeagent " + strings.Join(append(args, ""), " ")))
 		Expect(got.Out).To(ContainSubstring(about))
 		Expect(len(got.lines())).To(BeNumerically("<", 24))
 		for _, line := range got.lines() {
@@ -59,4 +67,5 @@ var _ = DescribeTable("--help is short and fits 80 columns",
 	Entry("for all commands", "Print the JSON Schema of the script language."),
 	Entry("for run", "--allow-shell", "run"),
 	Entry("for lint", "file:line:column", "lint"),
+	Entry("for usage", "custom-endpoint", "usage"),
 )

@@ -1,4 +1,5 @@
-// Command fakeagent plays scripts on the command line, checks them, and prints the schema of their language.
+// Command fakeagent plays scripts on the command line, checks them, and prints the schema of their language. It also shows the usage of an
+// account that nobody has.
 package main
 
 import (
@@ -48,6 +49,7 @@ type commands struct {
 	Run    runCommand `cmd:"" help:"Play each prompt as the next turn of one agent."`
 	agent  `embed:""`
 	Mock   mockCommand   `cmd:"" help:"Play agents at once, one prompt each."`
+	Usage  usageCommand  `cmd:"" help:"Print the quota and token usage of an account that nobody has."`
 	Lint   lintCommand   `cmd:"" help:"Check scripts, files of turns or routes, and scenarios."`
 	Schema schemaCommand `cmd:"" help:"Print the JSON Schema of the script language."`
 }
