@@ -75,6 +75,26 @@ var _ = Describe("A list of answers", func() {
 			spoil(q)
 		}
 	})
+	It("of token usage and of redemptions belongs to the fake as well", func(ctx SpecContext) {
+		record := usagefake.TokenRecord{Day: "2026-07-01", At: noon, Model: "m"}
+		records, done := []usagefake.TokenRecord{record}, usagefake.Redemption{Outcome: usagefake.NothingToReset}
+		cfg := usagefake.Config{
+			Tokens:      []usagefake.Answer[[]usagefake.TokenRecord]{{Say: &records}, {Say: &records}, {Say: &records}},
+			Redemptions: []usagefake.Answer[usagefake.Redemption]{{Say: &done}, {Say: &done}},
+		}
+		s := fakeOf(cfg)
+		records[0].Model, done.Outcome = "spoilt", "spoilt"
+		records = nil
+		cfg.Tokens[1], cfg.Redemptions[1] = usagefake.Answer[[]usagefake.TokenRecord]{Hang: true}, usagefake.Answer[usagefake.Redemption]{Hang: true}
+		for range 3 {
+			read := s.records()
+			Expect(read).To(Equal([]usagefake.TokenRecord{record}))
+			read[0].Model = "spoilt"
+		}
+		for range 2 {
+			Expect(s.redeem("key-1")).To(Equal(usagefake.NothingToReset))
+		}
+	})
 	It("of redemptions says nothingToReset, which no script does, and spends nothing", func(ctx SpecContext) {
 		s := fakeOf(usagefake.Config{Redemptions: []usagefake.Answer[usagefake.Redemption]{
 			usagefake.Say(usagefake.Redemption{Outcome: usagefake.NothingToReset, Warning: "already at 0"}), {Lost: true}, {Fail: usagefake.ErrSignedOut}}})

@@ -21,7 +21,7 @@ func benchmark(b *testing.B, cfg usagefake.Config, call func(*usagefake.Fake) er
 }
 
 var manyTraps = usagefake.Config{Traps: []usagefake.Trap{usagefake.WeeklyFirst, usagefake.ModelWindow, usagefake.NoResetTime,
-	usagefake.EdgePercents, usagefake.ResetMovesBack, usagefake.SparseNulls}}
+	usagefake.EdgePercents, usagefake.SparseNulls}}
 
 func readQuota(f *usagefake.Fake) error {
 	_, err := f.ReadQuota(context.Background())

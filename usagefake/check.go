@@ -1,6 +1,7 @@
 package usagefake
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,11 +22,14 @@ func checkAnswers[T any](name string, all []Answer[T], check func(T) error) erro
 				set = append(set, m.key)
 			}
 		}
+		var throttled *ThrottledError
 		switch {
 		case len(set) > 1:
 			return fmt.Errorf("%s has %s; an answer is one of them", where, list(set, " and "))
 		case a.Unchecked && a.Say == nil:
 			return fmt.Errorf("%s is unchecked, and says nothing that could be checked; set say", where)
+		case errors.As(a.Fail, &throttled) && throttled.RetryAfter < 0:
+			return fmt.Errorf("%s.fail.retryAfter must be 0 or more, is %v", where, throttled.RetryAfter)
 		case a.Say == nil || a.Unchecked:
 			continue
 		}
@@ -41,29 +45,35 @@ func checkAnswers[T any](name string, all []Answer[T], check func(T) error) erro
 }
 
 // Check is an error if no provider should answer this, such as numbers where nobody is signed in, a percentage below 0, or a window that
-// has reset before the answer. It says where that is, as in windows[0].usedPercent, and what would be right. More than 100 percent is all
-// right.
+// ends before the answer or begins after it. It says where that is, as in windows[0].usedPercent, and what would be right. More than 100 percent
+// is all right. [New] takes the time that its clock says for that of an answer that is not [Quota].Sparse and says none.
 func (q Quota) Check() error {
 	if q.Status != "" && !slices.Contains(statuses, q.Status) {
 		return fmt.Errorf("status must be %s, is %q", list(statuses, " or "), q.Status)
 	}
-	if (q.Status == NeedsAuth || q.Status == Unsupported) && (len(q.Windows) > 0 || q.Balance != nil || q.Resets != nil) {
-		return fmt.Errorf("status is %s, and yet there are numbers; leave out windows, balance and resets", q.Status)
+	if q.nobodys() && (q.Account != "" || q.Plan != "" || q.Reached != "" || len(q.Windows) > 0 || q.Balance != nil || q.Resets != nil) {
+		return fmt.Errorf("status is %s, and yet there are numbers; leave out account, plan, windows, reached, balance and resets", q.Status)
 	}
 	for i, w := range q.Windows {
 		if err := checkWindow(w, q.AsOf); err != nil {
 			return fmt.Errorf("windows[%d].%w", i, err)
 		}
-		if j := slices.IndexFunc(q.Windows, func(other Window) bool { return other.ID == w.ID }); j < i {
-			return fmt.Errorf("windows[%d].id is %q, as that of windows[%d]; each must have its own", i, w.ID, j)
+		for j, other := range q.Windows[:i] {
+			switch {
+			case other.ID == w.ID:
+				return fmt.Errorf("windows[%d].id is %q, as that of windows[%d]; each must have its own", i, w.ID, j)
+			case other.Scope != w.Scope && strings.EqualFold(other.Scope, w.Scope):
+				return fmt.Errorf("windows[%d].scope is %q, and that of windows[%d] is %q; a model has one name", i, w.Scope, j, other.Scope)
+			}
 		}
 	}
 	if b := q.Balance; b != nil {
 		if b.Currency == "" {
 			return fmt.Errorf("balance.currency is missing; it is a code such as CNY")
 		}
-		if b.Granted+b.ToppedUp != b.Total {
-			return fmt.Errorf("balance.total is %s, and must be granted and toppedUp together, which is %s", b.Total, b.Granted+b.ToppedUp)
+		sum := b.Granted + b.ToppedUp
+		if tooMuch := (sum < b.Granted) != (b.ToppedUp < 0); tooMuch || sum != b.Total {
+			return fmt.Errorf("balance.total is %s, and must be granted and toppedUp together: %s and %s", b.Total, b.Granted, b.ToppedUp)
 		}
 	}
 	if q.Resets != nil {
@@ -82,6 +92,8 @@ func checkWindow(w Window, asOf time.Time) error {
 		return fmt.Errorf("durationMins must be 0 or more, is %d", w.DurationMins)
 	case !w.ResetsAt.IsZero() && w.ResetsAt.Before(asOf):
 		return fmt.Errorf("resetsAt is %s, and must not be before asOf, which is %s", stamp(w.ResetsAt), stamp(asOf))
+	case !w.ResetsAt.IsZero() && !asOf.IsZero() && w.DurationMins > 0 && w.ResetsAt.Sub(asOf).Minutes() > float64(w.DurationMins):
+		return fmt.Errorf("resetsAt is %s, and must be at most durationMins, %d, after asOf, which is %s", stamp(w.ResetsAt), w.DurationMins, stamp(asOf))
 	}
 	return nil
 }
@@ -150,7 +162,7 @@ func (r TokenRecord) Check() error {
 	case r.Reasoning > r.Output:
 		return fmt.Errorf("output is %d, and must be at least reasoning, which is in it: %d", r.Output, r.Reasoning)
 	case r.Total-r.Input != r.Output:
-		return fmt.Errorf("total is %d, and must be input and output together, which is %d", r.Total, r.Input+r.Output)
+		return fmt.Errorf("total is %d, and must be input and output together, which is %d", r.Total, uint64(r.Input)+uint64(r.Output))
 	case math.IsNaN(r.CostUSD) || math.IsInf(r.CostUSD, 0) || r.CostUSD < 0:
 		return fmt.Errorf("costUSD must be 0 or more, is %v", r.CostUSD)
 	case !r.Priced && r.CostUSD != 0:

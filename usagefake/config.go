@@ -3,6 +3,7 @@ package usagefake
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,18 +16,18 @@ import (
 // nearest known one.
 type Config struct {
 	// Script is what kind of account it is; "" is [ScriptAvailable].
-	Script Script `json:"script,omitempty"`
+	Script Script `json:"script"`
 
 	// Traps are what the provider does that a host might not expect.
-	Traps []Trap `json:"traps,omitempty"`
+	Traps []Trap `json:"traps"`
 
 	// Quotas are answers to the first calls of ReadQuota, one a call; Tokens and Redemptions are those of the other two methods. A call beyond
 	// the list is answered by the script, and so is one whose answer is the zero [Answer].
-	Quotas      []Answer[Quota]         `json:"quotas,omitempty"`
-	Tokens      []Answer[[]TokenRecord] `json:"tokens,omitempty"`
-	Redemptions []Answer[Redemption]    `json:"redemptions,omitempty"`
+	Quotas      []Answer[Quota]         `json:"quotas"`
+	Tokens      []Answer[[]TokenRecord] `json:"tokens"`
+	Redemptions []Answer[Redemption]    `json:"redemptions"`
 
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil is time.Now. It is asked once a call, under the fake's lock, so it must not call the fake.
 	Now func() time.Time `json:"-"`
 }
 
@@ -63,7 +64,7 @@ const (
 	ModelWindow Trap = "modelWindow"
 	// NoResetTime does not say when the session's window resets.
 	NoResetTime Trap = "noResetTime"
-	// EdgePercents has the windows at 0, 1, 99, 100 and 130 percent, one read each in turn.
+	// EdgePercents has the windows at 0, 1, 99, 100 and 130 percent, one read each in turn, whatever was redeemed. For the script available.
 	EdgePercents Trap = "edgePercents"
 	// PastReset has reset times of an hour ago, and nothing has been reset.
 	PastReset Trap = "pastReset"
@@ -71,7 +72,8 @@ const (
 	ResetMovesBack Trap = "resetMovesBack"
 )
 
-// Traps of updates, for the scripts available and rate-limited. The first read says everything, the next ones are [Quota].Sparse.
+// Traps of updates, for the scripts available and rate-limited. The first read says everything, and so does the one after a reset credit was spent;
+// the others are [Quota].Sparse.
 const (
 	// SparseWindow updates one window, each in turn.
 	SparseWindow Trap = "sparseWindow"
@@ -128,16 +130,16 @@ var (
 		{trap: WeeklyFirst, scripts: windowed},
 		{trap: ModelWindow, scripts: windowed, without: []Trap{OneWindowFails}},
 		{trap: NoResetTime, scripts: windowed, without: []Trap{WeeklyOnly, MonthlyOnly}},
-		{trap: EdgePercents, scripts: windowed},
+		{trap: EdgePercents, scripts: []Script{ScriptAvailable}, without: []Trap{AccountSwitch}},
 		{trap: PastReset, scripts: windowed, without: []Trap{ResetMovesBack}},
-		{trap: ResetMovesBack, scripts: windowed},
+		{trap: ResetMovesBack, scripts: windowed, without: []Trap{SparseWindow, SparseStatus, SparseNulls}},
 		{trap: SparseWindow, scripts: windowed, without: []Trap{SparseStatus, SparseNulls, AccountSwitch}},
 		{trap: SparseStatus, scripts: windowed, without: []Trap{SparseNulls, AccountSwitch}},
 		{trap: SparseNulls, scripts: windowed, without: []Trap{AccountSwitch}},
 		{trap: AccountSwitch, scripts: windowed},
 		{trap: Throttled, scripts: []Script{ScriptAvailable, ScriptRateLimited, ScriptBalance}},
 		{trap: BalanceUnavailable, scripts: []Script{ScriptBalance}},
-		{trap: LostReply, scripts: windowed},
+		{trap: LostReply, scripts: windowed, without: []Trap{OneWindowFails}},
 		{trap: OneWindowFails, scripts: windowed, with: []Trap{WeeklyOnly, MonthlyOnly}},
 		{trap: UnpricedEndpoint},
 		{trap: ZoneBorder},
@@ -155,13 +157,15 @@ func Traps() []Trap {
 }
 
 // traps are those that are set.
-type traps map[Trap]bool
+type traps []Trap
+
+func (t traps) has(trap Trap) bool { return slices.Contains(t, trap) }
 
 // Answer is what one call gets. The zero value is whatever the script says. Else one of Say, Fail, Hang, Lost and Malformed is set; with all
 // of them but Lost the call moves nothing.
 //
 // In JSON the keys are say, unchecked, fail, hang, lost and malformed. There fail is "signed-out", "unsupported", "throttled", which says to
-// come back in a minute, or the message of another error.
+// come back in a minute, or the message of another error, which must not look like one of these words.
 type Answer[T any] struct {
 	// Say is the answer; the function [Say] makes one of a value. A quota's Status is [OK] where it is not said, and its AsOf is now.
 	Say *T
@@ -177,16 +181,19 @@ type Answer[T any] struct {
 	Malformed string
 }
 
+// plays is whether the script answers.
+func (a Answer[T]) plays() bool { return a.Say == nil && a.Fail == nil && !a.Hang && a.Malformed == "" }
+
 // Say is the answer v.
 func Say[T any](v T) Answer[T] { return Answer[T]{Say: &v} }
 
 type answerJSON[T any] struct {
-	Say       *T     `json:"say"`
-	Unchecked bool   `json:"unchecked"`
-	Fail      string `json:"fail"`
-	Hang      bool   `json:"hang"`
-	Lost      bool   `json:"lost"`
-	Malformed string `json:"malformed"`
+	Say       *T      `json:"say"`
+	Unchecked bool    `json:"unchecked"`
+	Fail      failure `json:"fail"`
+	Hang      bool    `json:"hang"`
+	Lost      bool    `json:"lost"`
+	Malformed string  `json:"malformed"`
 }
 
 func (*Answer[T]) shape() reflect.Type { return reflect.TypeFor[answerJSON[T]]() }
@@ -197,17 +204,28 @@ func (a *Answer[T]) UnmarshalJSON(data []byte) error {
 	if err := strict(data, &in); err != nil {
 		return fmt.Errorf("usagefake: answer: %w", err)
 	}
-	*a = Answer[T]{in.Say, in.Unchecked, nil, in.Hang, in.Lost, in.Malformed}
-	switch in.Fail {
-	case "":
-	case "signed-out":
-		a.Fail = ErrSignedOut
-	case "unsupported":
-		a.Fail = ErrUnsupported
-	case "throttled":
-		a.Fail = &ThrottledError{time.Minute}
-	default:
-		a.Fail = errors.New(in.Fail)
+	*a = Answer[T]{in.Say, in.Unchecked, in.Fail.error, in.Hang, in.Lost, in.Malformed}
+	return nil
+}
+
+// failure is an error as JSON has it: a word, or a message.
+type failure struct{ error }
+
+var failures = map[string]error{"signed-out": ErrSignedOut, "unsupported": ErrUnsupported, "throttled": &ThrottledError{time.Minute}}
+
+// failureWord is the word that a text is, or was meant to be.
+func failureWord(text string) string { return nearest(text, slices.Sorted(maps.Keys(failures))) }
+
+// UnmarshalText takes no message that was meant to be a word.
+func (f *failure) UnmarshalText(data []byte) error {
+	text := string(data)
+	switch word := failureWord(text); {
+	case word != "" && word != text:
+		return fmt.Errorf("did you mean %q?", word)
+	case word != "":
+		f.error = failures[word]
+	case text != "":
+		f.error = errors.New(text)
 	}
 	return nil
 }
@@ -225,43 +243,46 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 }
 
 // check finds what is wrong.
-func (c Config) check() (traps, error) {
-	if c.Script != "" && !slices.Contains(Scripts(), c.Script) {
-		return nil, unknown("script", c.Script, Scripts())
+func (c Config) check(now time.Time) error {
+	if !slices.Contains(Scripts(), c.script()) {
+		return unknown("script", c.Script, Scripts())
 	}
-	set, err := c.checkTraps()
-	if err != nil {
-		return nil, err
+	if err := c.checkTraps(); err != nil {
+		return err
 	}
-	return set, errors.Join(
-		checkAnswers("quotas", c.Quotas, Quota.Check),
+	return errors.Join(
+		checkAnswers("quotas", c.Quotas, func(q Quota) error {
+			if q.AsOf.IsZero() && !q.Sparse {
+				q.AsOf = now // or later, when it is said
+			}
+			return q.Check()
+		}),
 		checkAnswers("tokens", c.Tokens, checkTokens),
 		checkAnswers("redemptions", c.Redemptions, checkRedemption),
 	)
 }
 
-func (c Config) checkTraps() (traps, error) {
-	set, script := traps{}, c.script()
-	for _, t := range c.Traps {
-		i := slices.IndexFunc(trapTable, func(r trapRow) bool { return r.trap == t })
-		if i < 0 {
-			return nil, unknown("trap", t, Traps())
+func (c Config) checkTraps() error {
+	script, set := c.script(), traps(c.Traps)
+	for i, t := range set {
+		row := slices.IndexFunc(trapTable, func(r trapRow) bool { return r.trap == t })
+		if row < 0 {
+			return unknown("trap", t, Traps())
 		}
-		r := trapTable[i]
-		if r.scripts != nil && !slices.Contains(r.scripts, script) {
-			return nil, fmt.Errorf("usagefake: trap %s does nothing under the script %s; it is for %s", t, script, list(r.scripts, " or "))
+		r := trapTable[row]
+		switch {
+		case set[:i].has(t):
+			return fmt.Errorf("usagefake: trap %s stands there twice", t)
+		case r.scripts != nil && !slices.Contains(r.scripts, script):
+			return fmt.Errorf("usagefake: trap %s is not for the script %s; it is for %s", t, script, list(r.scripts, " or "))
+		case r.with != nil && !slices.ContainsFunc(r.with, set.has):
+			return fmt.Errorf("usagefake: trap %s does nothing without %s", t, list(r.with, " or "))
 		}
-		if r.with != nil && !slices.ContainsFunc(r.with, func(w Trap) bool { return slices.Contains(c.Traps, w) }) {
-			return nil, fmt.Errorf("usagefake: trap %s does nothing without %s", t, list(r.with, " or "))
+		if w := slices.IndexFunc(r.without, set.has); w >= 0 {
+			return fmt.Errorf("usagefake: the traps %s and %s contradict each other; set one of them", t, r.without[w])
 		}
-		for _, w := range r.without {
-			if slices.Contains(c.Traps, w) {
-				return nil, fmt.Errorf("usagefake: the traps %s and %s contradict each other; set one of them", t, w)
-			}
-		}
-		set[t] = true
 	}
-	return set, nil
+	return nil
 }
 
 func (c Config) script() Script {
@@ -272,7 +293,11 @@ func (c Config) script() Script {
 }
 
 func unknown[S ~string](what string, got S, known []S) error {
-	return fmt.Errorf("usagefake: there is no %s %q, did you mean %q? There are %s", what, got, nearest(got, known), list(known, ", "))
+	end := "."
+	if best := nearest(got, known); best != "" {
+		end = fmt.Sprintf(", did you mean %q?", best)
+	}
+	return fmt.Errorf("usagefake: there is no %s %.40q%s There are %s", what, got, end, list(known, ", "))
 }
 
 func list[S ~string](all []S, between string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -34,6 +35,10 @@ func record(change func(*usagefake.TokenRecord)) usagefake.Config {
 	return usagefake.Config{Tokens: []usagefake.Answer[[]usagefake.TokenRecord]{usagefake.Say([]usagefake.TokenRecord{good, bad})}}
 }
 
+func nobodys(status string) string {
+	return "quotas[0].say.status is " + status + ", and yet there are numbers; leave out account, plan, windows, reached, balance and resets" + meant
+}
+
 const (
 	meant    = "; if that is meant, set unchecked"
 	allTraps = "There are weeklyOnly, monthlyOnly, weeklyFirst, modelWindow, noResetTime, edgePercents, pastReset, resetMovesBack, sparseWindow, sparseStatus, " +
@@ -42,6 +47,7 @@ const (
 
 var _ = Describe("A Config", func() {
 	DescribeTable("is refused", func(cfg usagefake.Config, text string) {
+		cfg.Now = func() time.Time { return noon }
 		f, err := usagefake.New(cfg)
 		Expect(f).To(BeNil())
 		Expect(err).To(MatchError("usagefake: " + text))
@@ -51,10 +57,14 @@ var _ = Describe("A Config", func() {
 		Entry("with a script of other letters", usagefake.Config{Script: "Signed-Out"},
 			`there is no script "Signed-Out", did you mean "signed-out"? There are available, balance, rate-limited, custom-endpoint, signed-out`),
 		Entry("with an unknown trap", usagefake.Config{Traps: []usagefake.Trap{"sparseNull"}}, `there is no trap "sparseNull", did you mean "sparseNulls"? `+allTraps),
+		Entry("with a script that is like none", usagefake.Config{Script: "plain"}, `there is no script "plain". There are available, balance, rate-limited, custom-endpoint, signed-out`),
+		Entry("with a long trap that is like none", usagefake.Config{Traps: []usagefake.Trap{usagefake.Trap(strings.Repeat("x", 50))}},
+			`there is no trap "`+strings.Repeat("x", 40)+`". `+allTraps),
+		Entry("with a trap twice", usagefake.Config{Traps: []usagefake.Trap{usagefake.IdleDay, usagefake.WeeklyOnly, usagefake.IdleDay}}, "trap idleDay stands there twice"),
 		Entry("with a trap for another script", usagefake.Config{Script: usagefake.ScriptBalance, Traps: []usagefake.Trap{usagefake.WeeklyOnly}},
-			"trap weeklyOnly does nothing under the script balance; it is for available or rate-limited"),
+			"trap weeklyOnly is not for the script balance; it is for available or rate-limited"),
 		Entry("with a trap for another script than the one it has", usagefake.Config{Traps: []usagefake.Trap{usagefake.BalanceUnavailable}},
-			"trap balanceUnavailable does nothing under the script available; it is for balance"),
+			"trap balanceUnavailable is not for the script available; it is for balance"),
 		Entry("with traps that contradict each other", usagefake.Config{Traps: []usagefake.Trap{usagefake.MonthlyOnly, usagefake.WeeklyOnly}},
 			"the traps weeklyOnly and monthlyOnly contradict each other; set one of them"),
 		Entry("with a trap that needs another", usagefake.Config{Traps: []usagefake.Trap{usagefake.OneWindowFails}},
@@ -67,24 +77,42 @@ var _ = Describe("A Config", func() {
 		Entry("with an answer that is not checked and says nothing", usagefake.Config{Redemptions: []usagefake.Answer[usagefake.Redemption]{{Unchecked: true}}},
 			"redemptions[0] is unchecked, and says nothing that could be checked; set say"),
 
+		Entry("with a refusal until before", usagefake.Config{Quotas: quotaAnswers{{Fail: fmt.Errorf("host: %w", &usagefake.ThrottledError{RetryAfter: -time.Second})}}},
+			"quotas[0].fail.retryAfter must be 0 or more, is -1s"),
+
 		Entry("with a percentage below 0", window(usagefake.Window{ID: "w", UsedPercent: -3}), "quotas[0].say.windows[1].usedPercent must be 0 or more, is -3"+meant),
 		Entry("with a percentage that is no number", window(usagefake.Window{ID: "w", UsedPercent: math.NaN()}), "quotas[0].say.windows[1].usedPercent must be 0 or more, is NaN"+meant),
 		Entry("with an endless percentage", window(usagefake.Window{ID: "w", UsedPercent: math.Inf(1)}), "quotas[0].say.windows[1].usedPercent must be 0 or more, is +Inf"+meant),
 		Entry("with a window that ends before it is read", window(usagefake.Window{ID: "w", ResetsAt: noon.Add(-time.Hour)}),
 			"quotas[0].say.windows[1].resetsAt is 2026-07-01T11:00:00Z, and must not be before asOf, which is 2026-07-01T12:00:00Z"+meant),
+		Entry("with a window that ends before the clock's time", saying(usagefake.Quota{Windows: []usagefake.Window{{ID: "w", ResetsAt: noon.Add(-1)}}}),
+			"quotas[0].say.windows[0].resetsAt is 2026-07-01T11:59:59.999999999Z, and must not be before asOf, which is 2026-07-01T12:00:00Z"+meant),
+		Entry("with a window that begins after it is read", window(usagefake.Window{ID: "w", DurationMins: 300, ResetsAt: noon.Add(5*time.Hour + 1)}),
+			"quotas[0].say.windows[1].resetsAt is 2026-07-01T17:00:00.000000001Z, and must be at most durationMins, 300, after asOf, which is 2026-07-01T12:00:00Z"+meant),
+		Entry("with a window that begins after the clock's time", saying(usagefake.Quota{Windows: []usagefake.Window{{ID: "w", DurationMins: 60, ResetsAt: noon.AddDate(900, 0, 0)}}}),
+			"quotas[0].say.windows[0].resetsAt is 2926-07-01T12:00:00Z, and must be at most durationMins, 60, after asOf, which is 2026-07-01T12:00:00Z"+meant),
+		Entry("with an update that ends before it begins", saying(usagefake.Quota{Sparse: true, AsOf: noon, Windows: []usagefake.Window{{ID: "w", ResetsAt: noon.Add(-1)}}}),
+			"quotas[0].say.windows[0].resetsAt is 2026-07-01T11:59:59.999999999Z, and must not be before asOf, which is 2026-07-01T12:00:00Z"+meant),
 		Entry("with a window of a length below 0", window(usagefake.Window{ID: "w", DurationMins: -1}), "quotas[0].say.windows[1].durationMins must be 0 or more, is -1"+meant),
 		Entry("with a window without an id", window(usagefake.Window{}), "quotas[0].say.windows[1].id is missing; it is a name such as session"+meant),
 		Entry("with two windows of one id", window(usagefake.Window{ID: "first"}), `quotas[0].say.windows[1].id is "first", as that of windows[0]; each must have its own`+meant),
+		Entry("with two names of one model", saying(usagefake.Quota{Windows: []usagefake.Window{{ID: "a", Scope: "Opus"}, {ID: "b"}, {ID: "c", Scope: "opus"}}}),
+			`quotas[0].say.windows[2].scope is "opus", and that of windows[0] is "Opus"; a model has one name`+meant),
 		Entry("with an unknown status", saying(usagefake.Quota{Status: "fine"}), `quotas[0].say.status must be ok or needs-auth or unsupported, is "fine"`+meant),
-		Entry("with numbers of nobody", saying(usagefake.Quota{Status: usagefake.NeedsAuth, Windows: []usagefake.Window{{ID: "w"}}}),
-			"quotas[0].say.status is needs-auth, and yet there are numbers; leave out windows, balance and resets"+meant),
-		Entry("with money where there is none", saying(usagefake.Quota{Status: usagefake.Unsupported, Balance: &usagefake.Balance{Currency: "CNY"}}),
-			"quotas[0].say.status is unsupported, and yet there are numbers; leave out windows, balance and resets"+meant),
-		Entry("with credits where there are none", saying(usagefake.Quota{Status: usagefake.Unsupported, Resets: &usagefake.ResetCredits{}}),
-			"quotas[0].say.status is unsupported, and yet there are numbers; leave out windows, balance and resets"+meant),
+		Entry("with windows of nobody", saying(usagefake.Quota{Status: usagefake.NeedsAuth, Windows: []usagefake.Window{{ID: "w"}}}), nobodys("needs-auth")),
+		Entry("with an update of nobody's", saying(usagefake.Quota{Sparse: true, Status: usagefake.NeedsAuth, Windows: []usagefake.Window{{ID: "w"}}}), nobodys("needs-auth")),
+		Entry("with an account of nobody", saying(usagefake.Quota{Status: usagefake.NeedsAuth, Account: "a"}), nobodys("needs-auth")),
+		Entry("with a plan of nobody", saying(usagefake.Quota{Status: usagefake.NeedsAuth, Plan: "plus"}), nobodys("needs-auth")),
+		Entry("with a limit of nobody", saying(usagefake.Quota{Status: usagefake.Unsupported, Reached: "r"}), nobodys("unsupported")),
+		Entry("with money where there is none", saying(usagefake.Quota{Status: usagefake.Unsupported, Balance: &usagefake.Balance{Currency: "CNY"}}), nobodys("unsupported")),
+		Entry("with credits where there are none", saying(usagefake.Quota{Status: usagefake.Unsupported, Resets: &usagefake.ResetCredits{}}), nobodys("unsupported")),
 		Entry("with money of no currency", saying(usagefake.Quota{Balance: &usagefake.Balance{}}), "quotas[0].say.balance.currency is missing; it is a code such as CNY"+meant),
 		Entry("with money that does not add up", saying(usagefake.Quota{Balance: &usagefake.Balance{Currency: "CNY", Total: 100, Granted: 1, ToppedUp: 98}}),
-			"quotas[0].say.balance.total is 1.00, and must be granted and toppedUp together, which is 0.99"+meant),
+			"quotas[0].say.balance.total is 1.00, and must be granted and toppedUp together: 0.01 and 0.98"+meant),
+		Entry("with more money than a number holds", saying(usagefake.Quota{Balance: &usagefake.Balance{Currency: "CNY", Total: -2, Granted: math.MaxInt64, ToppedUp: math.MaxInt64}}),
+			"quotas[0].say.balance.total is -0.02, and must be granted and toppedUp together: 92233720368547758.07 and 92233720368547758.07"+meant),
+		Entry("with more debts than a number holds", saying(usagefake.Quota{Balance: &usagefake.Balance{Currency: "CNY", Granted: math.MinInt64, ToppedUp: math.MinInt64}}),
+			"quotas[0].say.balance.total is 0.00, and must be granted and toppedUp together: -92233720368547758.08 and -92233720368547758.08"+meant),
 
 		Entry("with credits below 0", credit(-1), "quotas[0].say.resets.available must be 0 or more, is -1"+meant),
 		Entry("with a credit without an id", credit(1, usagefake.Credit{Status: usagefake.CreditAvailable}), "quotas[0].say.resets.credits[0].id is missing; it is a name such as credit-1"+meant),
@@ -103,7 +131,16 @@ var _ = Describe("A Config", func() {
 		Entry("with days in another order", record(func(r *usagefake.TokenRecord) { r.Day, r.At = "2026-06-30", noon.AddDate(0, 0, -1) }),
 			"tokens[0].say[1].day is 2026-06-30, after 2026-07-01; the oldest comes first"+meant),
 		Entry("with a record of no model", record(func(r *usagefake.TokenRecord) { r.Model = "" }), "tokens[0].say[1].model is missing; it is a name such as claude-sonnet-4-5"+meant),
-		Entry("with tokens below 0", record(func(r *usagefake.TokenRecord) { r.Reasoning = -1 }), "tokens[0].say[1].reasoning must be 0 or more, is -1"+meant),
+		Entry("with input below 0", record(func(r *usagefake.TokenRecord) { r.Input = -1 }), "tokens[0].say[1].input must be 0 or more, is -1"+meant),
+		Entry("with tokens of a cache below 0", record(func(r *usagefake.TokenRecord) { r.CacheRead = -1 }), "tokens[0].say[1].cacheRead must be 0 or more, is -1"+meant),
+		Entry("with tokens to a cache below 0", record(func(r *usagefake.TokenRecord) { r.CacheWrite = -1 }), "tokens[0].say[1].cacheWrite must be 0 or more, is -1"+meant),
+		Entry("with output below 0", record(func(r *usagefake.TokenRecord) { r.Output = -1 }), "tokens[0].say[1].output must be 0 or more, is -1"+meant),
+		Entry("with reasoning below 0", record(func(r *usagefake.TokenRecord) { r.Reasoning = -1 }), "tokens[0].say[1].reasoning must be 0 or more, is -1"+meant),
+		Entry("with a total below 0", record(func(r *usagefake.TokenRecord) { r.Total = -1 }), "tokens[0].say[1].total must be 0 or more, is -1"+meant),
+		Entry("with more from caches than a number holds", record(func(r *usagefake.TokenRecord) { r.CacheRead, r.CacheWrite = math.MaxInt64, math.MaxInt64 }),
+			"tokens[0].say[1].input is 5, and must be at least cacheRead and cacheWrite together, which are in it: 9223372036854775807 and 9223372036854775807"+meant),
+		Entry("with a total that no number holds", record(func(r *usagefake.TokenRecord) { r.Input, r.Output = math.MaxInt64, math.MaxInt64 }),
+			"tokens[0].say[1].total is 8, and must be input and output together, which is 18446744073709551614"+meant),
 		Entry("with more from the cache than came in", record(func(r *usagefake.TokenRecord) { r.CacheRead = 3 }),
 			"tokens[0].say[1].input is 5, and must be at least cacheRead and cacheWrite together, which are in it: 3 and 3"+meant),
 		Entry("with more reasoning than came out", record(func(r *usagefake.TokenRecord) { r.Reasoning = 4 }), "tokens[0].say[1].output is 3, and must be at least reasoning, which is in it: 4"+meant),
@@ -116,9 +153,50 @@ var _ = Describe("A Config", func() {
 		Entry("with an unknown outcome", usagefake.Config{Redemptions: []usagefake.Answer[usagefake.Redemption]{usagefake.Say(usagefake.Redemption{})}},
 			`redemptions[0].say.outcome must be reset or nothingToReset or noCredit or alreadyRedeemed, is ""`+meant),
 	)
-	It("may have a window that ends as it is read", func() {
-		_, err := usagefake.New(window(usagefake.Window{ID: "w", ResetsAt: noon}))
+	DescribeTable("may have", func(cfg usagefake.Config) {
+		cfg.Now = func() time.Time { return noon }
+		_, err := usagefake.New(cfg)
 		Expect(err).NotTo(HaveOccurred())
+	},
+		Entry("a window that ends as it is read", window(usagefake.Window{ID: "w", ResetsAt: noon})),
+		Entry("a window that begins as it is read", window(usagefake.Window{ID: "w", DurationMins: 300, ResetsAt: noon.Add(5 * time.Hour)})),
+		Entry("a window of an unknown length that ends far away", window(usagefake.Window{ID: "w", ResetsAt: noon.AddDate(900, 0, 0)})),
+		Entry("a window of any length", window(usagefake.Window{ID: "w", DurationMins: math.MaxInt, ResetsAt: noon.AddDate(900, 0, 0)})),
+		Entry("an answer of before, with a window of before", saying(usagefake.Quota{AsOf: noon.AddDate(-1, 0, 0), Windows: []usagefake.Window{{ID: "w", ResetsAt: noon.AddDate(-1, 0, 0)}}})),
+		Entry("an update of a time that it does not say", saying(usagefake.Quota{Sparse: true, Windows: []usagefake.Window{{ID: "w", DurationMins: 300, ResetsAt: noon.AddDate(0, 0, 1)}, {ID: "v", ResetsAt: noon.Add(-1)}}})),
+		Entry("two windows of one model", saying(usagefake.Quota{Windows: []usagefake.Window{{ID: "a", Scope: "Opus"}, {ID: "b", Scope: "Opus"}}})),
+		Entry("a status and a reason, and no more", saying(usagefake.Quota{Sparse: true, Status: usagefake.NeedsAuth, Reason: "r", AsOf: noon})),
+		Entry("a balance below 0", saying(usagefake.Quota{Balance: &usagefake.Balance{Currency: "CNY", Total: -100, Granted: 50, ToppedUp: -150}})),
+		Entry("a refusal until now", usagefake.Config{Quotas: quotaAnswers{{Fail: &usagefake.ThrottledError{}}}}),
+		Entry("fewer credits than are available, one of which ends as it begins",
+			credit(2, usagefake.Credit{ID: "c", Status: usagefake.CreditAvailable, GrantedAt: noon, ExpiresAt: noon})),
+		Entry("two records of a day", record(func(*usagefake.TokenRecord) {})),
+		Entry("a record of a time in another zone", record(func(r *usagefake.TokenRecord) { r.At = noon.In(time.FixedZone("far", 13*3600)) })),
+		Entry("a record as large as numbers are", record(func(r *usagefake.TokenRecord) {
+			r.Input, r.CacheRead, r.CacheWrite, r.Output, r.Reasoning, r.Total = math.MaxInt64, math.MaxInt64, 0, 0, 0, math.MaxInt64
+		})),
+		Entry("any cost", record(func(r *usagefake.TokenRecord) { r.CostUSD = math.MaxFloat64 })),
+	)
+	It("goes with these traps", func() {
+		windowed := []usagefake.Trap{usagefake.WeeklyOnly, usagefake.MonthlyOnly, usagefake.WeeklyFirst, usagefake.ModelWindow, usagefake.NoResetTime, usagefake.PastReset,
+			usagefake.ResetMovesBack, usagefake.SparseWindow, usagefake.SparseStatus, usagefake.SparseNulls, usagefake.AccountSwitch, usagefake.Throttled, usagefake.LostReply}
+		tokens := []usagefake.Trap{usagefake.UnpricedEndpoint, usagefake.ZoneBorder, usagefake.IdleDay}
+		want := map[usagefake.Script][]usagefake.Trap{
+			usagefake.ScriptAvailable:      append(windowed, usagefake.EdgePercents),
+			usagefake.ScriptRateLimited:    windowed,
+			usagefake.ScriptBalance:        {usagefake.Throttled, usagefake.BalanceUnavailable},
+			usagefake.ScriptCustomEndpoint: nil,
+			usagefake.ScriptSignedOut:      nil,
+		}
+		for _, script := range usagefake.Scripts() {
+			var good []usagefake.Trap
+			for _, t := range usagefake.Traps() {
+				if _, err := usagefake.New(usagefake.Config{Script: script, Traps: []usagefake.Trap{t}}); err == nil {
+					good = append(good, t)
+				}
+			}
+			Expect(good).To(ConsistOf(append(tokens, want[script]...)), "%s", script)
+		}
 	})
 	It("is refused with these pairs of traps, and with no other of a script", func() {
 		var pairs []string
@@ -132,8 +210,9 @@ var _ = Describe("A Config", func() {
 		}
 		Expect(pairs).To(Equal([]string{
 			"weeklyOnly monthlyOnly", "weeklyOnly weeklyFirst", "weeklyOnly noResetTime", "monthlyOnly weeklyFirst", "monthlyOnly modelWindow", "monthlyOnly noResetTime",
-			"modelWindow oneWindowFails", "pastReset resetMovesBack", "sparseWindow sparseStatus", "sparseWindow sparseNulls", "sparseWindow accountSwitch", "sparseStatus sparseNulls",
-			"sparseStatus accountSwitch", "sparseNulls accountSwitch"}))
+			"modelWindow oneWindowFails", "edgePercents accountSwitch", "pastReset resetMovesBack", "resetMovesBack sparseWindow", "resetMovesBack sparseStatus",
+			"resetMovesBack sparseNulls", "sparseWindow sparseStatus", "sparseWindow sparseNulls", "sparseWindow accountSwitch", "sparseStatus sparseNulls",
+			"sparseStatus accountSwitch", "sparseNulls accountSwitch", "lostReply oneWindowFails"}))
 	})
 	It("with several answers that are none has the first of each list in its error", func() {
 		cfg := window(usagefake.Window{ID: "w", UsedPercent: -3})
@@ -191,7 +270,7 @@ var _ = Describe("A Config in JSON", func() {
 				         "balance": {"label": "b", "currency": "CNY", "total": "1.50", "granted": "0.5", "toppedUp": "1", "unavailable": true},
 				         "resets": {"available": 1, "credits": [{"id": "c", "status": "available", "grantedAt": "2026-07-01T12:00:00Z"}]}}},
 				{"say": {"windows": [{"id": "w", "usedPercent": -1}]}, "unchecked": true},
-				{"fail": "signed-out"}, {"fail": "unsupported"}, {"fail": "throttled"}, {"fail": "no route to host"},
+				{"fail": "signed-out"}, {"fail": "unsupported"}, {"fail": "throttled"}, {"fail": "no route to host"}, {"fail": ""},
 				{"hang": true}, {"lost": true}, {"malformed": "<html>"}, {}
 			],
 			"tokens": [{"say": []}],
@@ -206,7 +285,7 @@ var _ = Describe("A Config in JSON", func() {
 					Balance: &usagefake.Balance{Label: "b", Currency: "CNY", Total: 150, Granted: 50, ToppedUp: 100, Unavailable: true},
 					Resets:  &usagefake.ResetCredits{Available: 1, Credits: []usagefake.Credit{{ID: "c", Status: "available", GrantedAt: noon}}}}),
 				{Say: &usagefake.Quota{Windows: []usagefake.Window{{ID: "w", UsedPercent: -1}}}, Unchecked: true},
-				{Fail: usagefake.ErrSignedOut}, {Fail: usagefake.ErrUnsupported}, {Fail: &usagefake.ThrottledError{RetryAfter: time.Minute}}, {Fail: errors.New("no route to host")},
+				{Fail: usagefake.ErrSignedOut}, {Fail: usagefake.ErrUnsupported}, {Fail: &usagefake.ThrottledError{RetryAfter: time.Minute}}, {Fail: errors.New("no route to host")}, {},
 				{Hang: true}, {Lost: true}, {Malformed: "<html>"}, {},
 			},
 			Tokens:      []usagefake.Answer[[]usagefake.TokenRecord]{usagefake.Say([]usagefake.TokenRecord{})},
@@ -229,11 +308,15 @@ var _ = Describe("A Config in JSON", func() {
 		Entry("with an unknown key", `{"scripts":"balance"}`, `unknown key "scripts", did you mean "script"?`),
 		Entry("with a key in other letters", `{"Script":"balance"}`, `unknown key "Script", did you mean "script"?`),
 		Entry("with a key twice", `{"script":"balance","script":"available"}`, `key "script" stands there twice`),
-		Entry("with the clock", `{"Now":1}`, `unknown key "Now", did you mean "traps"?`),
+		Entry("with a key that is like none", `{"Now":1}`, `unknown key "Now"; there are script, traps, quotas, tokens, redemptions`),
+		Entry("with a long key", `{"`+strings.Repeat("k", 50)+`":1}`, `unknown key "`+strings.Repeat("k", 40)+`"; there are script, traps, quotas, tokens, redemptions`),
+		Entry("with a message that is almost a word", `{"quotas":[{},{"fail":"signed_out"}]}`, `quotas[1].fail must be "signed-out", is "signed_out"`),
+		Entry("with a message that is none", `{"quotas":[{"fail":5}]}`, `quotas[0].fail must be a string, is 5`),
 		Entry("with an unknown key further in", `{"quotas":[{},{"say":{"windows":[{"id":"w","usedPercnt":1}]}}]}`, `quotas[1].say.windows[0]: unknown key "usedPercnt", did you mean "usedPercent"?`),
 		Entry("with an unknown key of an answer", `{"redemptions":[{"hangs":true}]}`, `redemptions[0]: unknown key "hangs", did you mean "hang"?`),
 		Entry("with no object", `[]`, `it must be an object, is []`),
 		Entry("with a text that is none", `{"script":1}`, `script must be a string, is 1`),
+		Entry("with a long value that is none", `{"traps":"`+strings.Repeat("x", 50)+`"}`, `traps must be an array, is "`+strings.Repeat("x", 39)),
 		Entry("with nothing", `{"script":null}`, `script must be a string, is null`),
 		Entry("with a list that is none", `{"traps":"weeklyOnly"}`, `traps must be an array, is "weeklyOnly"`),
 		Entry("with a list of nothing", `{"quotas":null}`, `quotas must be an array, is null`),
@@ -251,10 +334,25 @@ var _ = Describe("A Config in JSON", func() {
 		Expect(cfg.UnmarshalJSON([]byte(`{"script"`))).To(MatchError("usagefake: unexpected end of JSON input"))
 		var a usagefake.Answer[usagefake.Quota]
 		Expect(a.UnmarshalJSON([]byte(`{"says":1}`))).To(MatchError(`usagefake: answer: unknown key "says", did you mean "say"?`))
+		Expect(a.UnmarshalJSON([]byte(`{"fail":"throttle"}`))).To(MatchError(`usagefake: answer: fail must be "throttled", is "throttle"`))
 	})
 })
 
 var _ = Describe("A quota in JSON", func() {
+	It("tells no list of credits from an empty one, and says when a credit ends", func() {
+		resets := &usagefake.ResetCredits{Available: 1}
+		for want, credits := range map[string][]usagefake.Credit{
+			`null`: nil,
+			`[]`:   {},
+			`[{"id":"c","status":"available","grantedAt":"2026-07-01T12:00:00Z","expiresAt":"2026-07-01T13:00:00Z"}]`: {
+				{ID: "c", Status: usagefake.CreditAvailable, GrantedAt: noon, ExpiresAt: noon.Add(time.Hour)}},
+		} {
+			resets.Credits = credits
+			text, err := json.Marshal(usagefake.Quota{Resets: resets})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(text)).To(Equal(`{"resets":{"available":1,"credits":` + want + `}}`))
+		}
+	})
 	It("comes back as it was, from each script and with each trap", func() {
 		for _, script := range usagefake.Scripts() {
 			for _, t := range append(usagefake.Traps(), usagefake.IdleDay) {

@@ -20,14 +20,15 @@
 //	signed-out       nobody is signed in, so there are no numbers
 //
 // Each read raises every window by one percentage point, up to 100. So the first read of available says 11 and 21. A window whose time has
-// come starts again at 0, with the next reset time, and the read after it says 1. Reset times count from [New]. Nothing else moves. While a
-// window is at 100, [Quota].Reached says so.
+// come starts again at 0, with the next reset time, and the read after it says 1. Reset times count from [New], without the fraction of its
+// second. Nothing else moves. While a window is at 100, [Quota].Reached says so.
 //
 // Redeeming spends one of two credits and sets the session window to 0, whatever it was at; the weekly one stays. A key that has spent a credit
 // spends no other: the outcome is alreadyRedeemed. No key, "", is never remembered. With both spent the outcome is noCredit.
 //
 // Token usage does not depend on the script: a record a day for the last fourteen days, today's in UTC included, oldest first. The models are
-// [PricedModel] and [UnpricedModel], a day each in turn. The record of a date is the same whenever it is read.
+// [PricedModel] and [UnpricedModel], a day each in turn. A record is of its day's noon, and the same whenever it is read; only that of a morning is
+// of now, as it would else be of the future.
 //
 // # Traps
 //

@@ -22,9 +22,10 @@ type Fake struct {
 	counts   Counts
 	read     int       // how many quota reads the script has answered
 	answered time.Time // and the last one when
+	told     bool      // everything was said, so that an update may follow
 }
 
-// Counts are how often a [Fake] was asked, whatever the answers were, and what was spent.
+// Counts are how often a [Fake] was asked, whatever the answers were, and what was spent. A call whose context was over before is not counted.
 type Counts struct {
 	QuotaReads  int
 	TokenReads  int
@@ -36,8 +37,7 @@ type Counts struct {
 type account struct {
 	id      string
 	windows []Window // as they move; the first one is what redeeming resets
-	granted time.Time
-	spent   int
+	resets  ResetCredits
 	keys    map[string]bool // that have spent a credit
 }
 
@@ -51,10 +51,7 @@ const (
 	monthMins   = 30 * 24 * 60
 )
 
-var (
-	edges     = [...]float64{0, 1, 99, 100, 130}
-	creditIDs = [...]string{"credit-1", "credit-2"}
-)
+var edges = [...]float64{0, 1, 99, 100, 130}
 
 const (
 	labelSession     = "usage.window.session"
@@ -74,20 +71,20 @@ func LocaleKeys() []string {
 
 // New makes a fake whose windows begin now. Where the [Config] is wrong the error says what in it is, and what would be right.
 func New(cfg Config) (*Fake, error) {
-	set, err := cfg.check()
-	if err != nil {
-		return nil, err
-	}
 	f := &Fake{
-		script: cfg.script(), traps: set, now: cfg.Now,
+		script: cfg.script(), traps: slices.Clone(cfg.Traps), now: cfg.Now,
 		quotas:      kept(cfg.Quotas, Quota.clone),
 		tokens:      kept(cfg.Tokens, slices.Clone[[]TokenRecord]),
-		redemptions: slices.Clone(cfg.Redemptions),
+		redemptions: kept(cfg.Redemptions, func(r Redemption) Redemption { return r }),
 	}
 	if f.now == nil {
 		f.now = time.Now
 	}
-	f.account = f.open("account-1", f.clock(), 10, 20)
+	now := f.clock()
+	if err := cfg.check(now); err != nil {
+		return nil, err
+	}
+	f.account = f.open("account-1", now, 10, 20)
 	if f.script == ScriptRateLimited {
 		f.windows[0].UsedPercent = most
 	}
@@ -106,20 +103,23 @@ func kept[T any](answers []Answer[T], clone func(T) T) []Answer[T] {
 	return answers
 }
 
-// open begins an account.
+// open begins an account, on a whole second: a shape without fractions must not have a window reset too early.
 func (f *Fake) open(id string, now time.Time, session, long float64) *account {
-	a := &account{id: id, granted: now, keys: map[string]bool{}}
+	now = now.Truncate(time.Second)
+	a := &account{id: id, keys: map[string]bool{}, resets: ResetCredits{Available: 2, Credits: []Credit{
+		{ID: "credit-1", Status: CreditAvailable, GrantedAt: now}, {ID: "credit-2", Status: CreditAvailable, GrantedAt: now},
+	}}}
 	switch {
-	case f.traps[MonthlyOnly]:
+	case f.traps.has(MonthlyOnly):
 		a.windows = []Window{{ID: "monthly", Label: labelMonthly, UsedPercent: long, DurationMins: monthMins}}
-	case f.traps[WeeklyOnly]:
+	case f.traps.has(WeeklyOnly):
 	default:
 		a.windows = []Window{{ID: "session", Label: labelSession, UsedPercent: session, DurationMins: sessionMins}}
 	}
-	if !f.traps[MonthlyOnly] {
+	if !f.traps.has(MonthlyOnly) {
 		a.windows = append(a.windows, Window{ID: "weekly", Label: labelWeekly, UsedPercent: long, DurationMins: weekMins})
 	}
-	if f.traps[ModelWindow] {
+	if f.traps.has(ModelWindow) {
 		a.windows = append(a.windows, Window{ID: "weekly-opus", Label: labelWeeklyModel, UsedPercent: 30, DurationMins: weekMins, Scope: "Opus"})
 	}
 	for i := range a.windows {
@@ -141,17 +141,18 @@ func (f *Fake) Counts() Counts {
 }
 
 // ReadQuota implements [Source]. Its errors are those of the [Config]'s answers, a [*ThrottledError] with [Throttled], and the context's.
-func (f *Fake) ReadQuota(ctx context.Context) (Quota, error) {
-	q, said, err := call(ctx, f, &f.counts.QuotaReads, "ReadQuota", f.quotas, (*Fake).readQuota)
-	if said {
-		if q.Status == "" && !q.Sparse {
-			q.Status = OK
-		}
-		if q.AsOf.IsZero() {
-			q.AsOf = f.clock()
-		}
+func (f *Fake) ReadQuota(ctx context.Context) (q Quota, err error) {
+	q, now, err := call(ctx, f, &f.counts.QuotaReads, "ReadQuota", f.quotas, (*Fake).readQuota)
+	if err != nil {
+		return q, err
 	}
-	return q, err
+	if q.Status == "" && !q.Sparse {
+		q.Status = OK
+	}
+	if q.AsOf.IsZero() {
+		q.AsOf = now
+	}
+	return q, nil
 }
 
 // ReadTokenUsage implements [Source]. Its errors are those of the [Config]'s answers, and the context's.
@@ -172,56 +173,67 @@ func (f *Fake) RedeemQuotaReset(ctx context.Context, key string) (Redemption, er
 	return r, err
 }
 
-// call answers one call of a method: with what stands in the list, which it says it did, or with what the script plays under the lock.
+// call answers one call of a method, and says when it came: with what stands in the list, or with what the script plays. The clock is read under
+// the lock, so that times follow each other as the answers do.
 func call[T any](
 	ctx context.Context, f *Fake, count *int, method string, answers []Answer[T], play func(*Fake, time.Time) (T, error),
-) (v T, said bool, err error) {
+) (v T, now time.Time, err error) {
 	if ctx.Err() != nil {
-		return v, false, fmt.Errorf("usagefake: %s: %w", method, context.Cause(ctx))
+		return v, now, fmt.Errorf("usagefake: %s: %w", method, context.Cause(ctx))
 	}
-	now := f.clock()
 	var a Answer[T]
-	f.mu.Lock()
-	if *count < len(answers) {
-		a = answers[*count]
-	}
-	*count++
-	if a.Say == nil && a.Fail == nil && !a.Hang && a.Malformed == "" {
-		v, err = play(f, now)
-		f.mu.Unlock()
-		if a.Lost && err == nil {
-			return *new(T), false, lost(method)
+	func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		now = f.clock()
+		if *count < len(answers) {
+			a = answers[*count]
 		}
-		return v, false, err
-	}
-	f.mu.Unlock()
-
+		*count++
+		if a.plays() {
+			v, err = play(f, now)
+		}
+	}()
 	switch {
+	case a.Say != nil:
+		return *a.Say, now, nil
 	case a.Hang:
 		<-ctx.Done()
-		return v, false, fmt.Errorf("usagefake: %s hung until its context was over: %w", method, context.Cause(ctx))
+		return v, now, fmt.Errorf("usagefake: %s hung until its context was over: %w", method, context.Cause(ctx))
 	case a.Fail != nil:
-		return v, false, a.Fail
+		return v, now, a.Fail
 	case a.Malformed != "":
-		return v, false, &MalformedError{a.Malformed}
+		return v, now, &MalformedError{a.Malformed}
+	case a.Lost && err == nil:
+		return *new(T), now, lost(method)
 	}
-	return *a.Say, true, nil
+	return v, now, err
 }
 
 func lost(method string) error {
 	return fmt.Errorf("usagefake: %s was carried out, and %w", method, ErrLost)
 }
 
+// room is where the parts of an answer are: in one piece of memory, as it is memory that a read takes time for.
+type room struct {
+	windows [2]Window // a third one finds another place
+	resets  ResetCredits
+	credits [2]Credit
+}
+
 // readQuota is what the script says.
-func (f *Fake) readQuota(now time.Time) (Quota, error) {
-	if f.traps[Throttled] && f.read > 0 {
+func (f *Fake) readQuota(now time.Time) (q Quota, err error) {
+	if f.traps.has(Throttled) && f.read > 0 {
+		if now.Before(f.answered) {
+			f.answered = now // a clock may go back
+		}
 		if wait := patience - now.Sub(f.answered); wait > 0 {
-			return Quota{}, &ThrottledError{min(wait, patience)} // a clock may go back
+			return Quota{}, &ThrottledError{wait}
 		}
 	}
 	f.read++
 	f.answered = now
-	if f.traps[AccountSwitch] && f.read == 4 {
+	if f.traps.has(AccountSwitch) && f.read == 4 {
 		f.account = f.open("account-2", now, 40, 60)
 	}
 	switch {
@@ -230,22 +242,26 @@ func (f *Fake) readQuota(now time.Time) (Quota, error) {
 	case f.script == ScriptCustomEndpoint:
 		return Quota{Status: Unsupported, Reason: reasonCustom, AsOf: now}, nil
 	case f.script == ScriptBalance:
-		b := &Balance{Label: labelBalance, Currency: "CNY", Total: 8642, Granted: 642, ToppedUp: 8000, Unavailable: f.traps[BalanceUnavailable]}
+		b := &Balance{Label: labelBalance, Currency: "CNY", Total: 8642, Granted: 642, ToppedUp: 8000, Unavailable: f.traps.has(BalanceUnavailable)}
 		return Quota{Status: OK, Account: f.id, AsOf: now, Balance: b}, nil
 	}
 	f.move(now)
-	q := Quota{Status: OK, Account: f.id, Plan: plan, AsOf: now, Windows: f.shown(now), Resets: f.credits()}
-	if q.usedUp() >= 0 {
+	own := &room{resets: f.resets}
+	own.resets.Credits = append(own.credits[:0], f.resets.Credits...)
+	q = Quota{Status: OK, Account: f.id, Plan: plan, AsOf: now, Windows: append(own.windows[:0], f.windows...), Resets: &own.resets}
+	f.distort(q.Windows, now)
+	if usedUp(q.Windows) >= 0 {
 		q.Reached = RateLimitReached
 	}
-	if f.read > 1 {
+	if f.told {
 		f.thin(&q)
 	}
+	f.told = true
 	return q, nil
 }
 
 func (f *Fake) signedOut() bool {
-	return f.script == ScriptSignedOut || f.traps[AccountSwitch] && f.read == 3
+	return f.script == ScriptSignedOut || f.traps.has(AccountSwitch) && f.read == 3
 }
 
 // move is what a read does to the windows.
@@ -260,49 +276,36 @@ func (f *Fake) move(now time.Time) {
 	}
 }
 
-// shown are the windows as the read says them.
-func (f *Fake) shown(now time.Time) []Window {
-	out := slices.Clone(f.windows)
-	for i := range out {
-		w := &out[i]
-		if f.traps[EdgePercents] {
+// distort makes of the windows what the traps make of them.
+func (f *Fake) distort(windows []Window, now time.Time) {
+	for i := range windows {
+		w := &windows[i]
+		if f.traps.has(EdgePercents) {
 			w.UsedPercent = edges[(f.read-1)%len(edges)]
 		}
 		switch {
-		case f.traps[NoResetTime] && w.DurationMins == sessionMins:
+		case f.traps.has(NoResetTime) && w.DurationMins == sessionMins:
 			w.ResetsAt = time.Time{}
-		case f.traps[PastReset]:
+		case f.traps.has(PastReset):
 			w.ResetsAt = now.Add(-time.Hour)
-		case f.traps[ResetMovesBack] && f.read%2 == 0 && w.DurationMins > sessionMins:
+		case f.traps.has(ResetMovesBack) && f.read%2 == 0 && w.DurationMins > sessionMins:
 			w.ResetsAt = w.ResetsAt.Add(-2 * day)
 		}
 	}
-	if f.traps[WeeklyFirst] {
-		slices.Reverse(out)
+	if f.traps.has(WeeklyFirst) {
+		slices.Reverse(windows)
 	}
-	return out
-}
-
-func (f *Fake) credits() *ResetCredits {
-	r := &ResetCredits{Available: len(creditIDs) - f.spent, Credits: make([]Credit, len(creditIDs))}
-	for i, id := range creditIDs {
-		r.Credits[i] = Credit{ID: id, Status: CreditAvailable, GrantedAt: f.granted}
-		if i < f.spent {
-			r.Credits[i].Status = CreditRedeemed
-		}
-	}
-	return r
 }
 
 // thin leaves out of an answer what an update does not say.
 func (f *Fake) thin(q *Quota) {
 	update := Quota{Status: q.Status, AsOf: q.AsOf, Reached: q.Reached, Sparse: true}
 	switch {
-	case f.traps[SparseWindow]:
+	case f.traps.has(SparseWindow):
 		i := f.read % len(q.Windows)
 		update.Windows = q.Windows[i : i+1]
-	case f.traps[SparseStatus]:
-	case f.traps[SparseNulls]:
+	case f.traps.has(SparseStatus):
+	case f.traps.has(SparseNulls):
 		update.Windows = q.Windows
 		for i, w := range update.Windows {
 			update.Windows[i] = Window{ID: w.ID, UsedPercent: w.UsedPercent}
@@ -321,18 +324,20 @@ func (f *Fake) redeem(key string) (Outcome, error) {
 		return "", fmt.Errorf("usagefake: the script %s has nothing to redeem; use %s: %w", f.script, list(windowed, " or "), ErrUnsupported)
 	case f.keys[key]:
 		return AlreadyRedeemed, nil
-	case f.spent == len(creditIDs):
+	case f.resets.Available == 0:
 		return NoCredit, nil
-	case f.traps[OneWindowFails]:
+	case f.traps.has(OneWindowFails):
 		return "", fmt.Errorf("usagefake: trap %s: an account with one window cannot redeem; nothing was spent", OneWindowFails)
 	}
-	f.spent++
+	f.resets.Credits[len(f.resets.Credits)-f.resets.Available].Status = CreditRedeemed
+	f.resets.Available--
 	f.counts.Spent++
+	f.told = false // whoever has redeemed reads again, and wants to know all
 	f.windows[0].UsedPercent = 0
 	if key != "" {
 		f.keys[key] = true
 	}
-	if f.traps[LostReply] && f.counts.Spent == 1 {
+	if f.traps.has(LostReply) && f.counts.Spent == 1 {
 		return "", lost("RedeemQuotaReset")
 	}
 	return Reset, nil

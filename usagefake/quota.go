@@ -23,7 +23,7 @@ var statuses = []Status{OK, NeedsAuth, Unsupported}
 // RateLimitReached is what [Quota].Reached says where a window is used up.
 const RateLimitReached = "rate_limit_reached"
 
-// Quota is how much of an account's quota is used, at one time. Where its status is not [OK] it has no numbers.
+// Quota is how much of an account's quota is used, at one time. Where its status is not [OK] it has no account and no numbers.
 type Quota struct {
 	Status  Status        `json:"status,omitempty"`
 	Reason  string        `json:"reason,omitempty"`  // why the status is not OK: a locale key
@@ -129,7 +129,7 @@ var creditStatuses = []CreditStatus{CreditAvailable, CreditRedeeming, CreditRede
 // Limit is what a turn that begins now fails with, a [*LimitError], or nil. Of several windows that are used up it is the one that resets last.
 // Those of a single model are left out.
 func (q Quota) Limit() error {
-	i := q.usedUp()
+	i := usedUp(q.Windows)
 	if i < 0 {
 		return nil
 	}
@@ -137,10 +137,11 @@ func (q Quota) Limit() error {
 }
 
 // usedUp is the index of that window, or -1.
-func (q Quota) usedUp() int {
+func usedUp(windows []Window) int {
 	last := -1
-	for i, w := range q.Windows {
-		if w.UsedPercent >= most && w.Scope == "" && (last < 0 || w.ResetsAt.After(q.Windows[last].ResetsAt)) {
+	for i := range windows {
+		w := &windows[i]
+		if w.UsedPercent >= most && w.Scope == "" && (last < 0 || w.ResetsAt.After(windows[last].ResetsAt)) {
 			last = i
 		}
 	}
@@ -148,22 +149,32 @@ func (q Quota) usedUp() int {
 }
 
 // LimitReached is whether the provider says so, or a window that counts all models is used up.
-func (q Quota) LimitReached() bool { return q.Reached != "" || q.usedUp() >= 0 }
+func (q Quota) LimitReached() bool { return q.Reached != "" || usedUp(q.Windows) >= 0 }
+
+// nobodys is whether the status is that of no account.
+func (q Quota) nobodys() bool { return q.Status != "" && q.Status != OK }
 
 // Merge is this answer after an update: what a host should show. An update that is not [Quota].Sparse takes its place. Else whatever the
-// update says counts, windows are told apart by their ids, and what it does not say stays. Both are left as they are.
+// update says counts, and what it does not say stays. Windows are told apart by their ids; the percentage of one counts always, and a balance
+// and reset credits are replaced as a whole. A status says as well whether a limit is reached, and why it is not [OK]. Numbers stay with
+// whom they are of: there are none where the status is not OK, and an update that names another account begins anew. Both are left as they are.
 func (q Quota) Merge(update Quota) Quota {
+	update = update.clone()
 	if !update.Sparse {
-		return update.clone()
+		return update
+	}
+	if update.Account != "" && update.Account != q.Account {
+		q = Quota{}
 	}
 	out := q.clone()
-	set(&out.Status, update.Status)
+	if update.Status != "" {
+		out.Status, out.Reason, out.Reached = update.Status, "", ""
+	}
 	set(&out.Reason, update.Reason)
+	set(&out.Reached, update.Reached)
 	set(&out.Account, update.Account)
 	set(&out.Plan, update.Plan)
 	set(&out.AsOf, update.AsOf)
-	set(&out.Reached, update.Reached)
-	update = update.clone()
 	set(&out.Balance, update.Balance)
 	set(&out.Resets, update.Resets)
 	for _, w := range update.Windows {
@@ -178,6 +189,9 @@ func (q Quota) Merge(update Quota) Quota {
 		set(&old.DurationMins, w.DurationMins)
 		set(&old.ResetsAt, w.ResetsAt)
 		set(&old.Scope, w.Scope)
+	}
+	if out.nobodys() {
+		return Quota{Status: out.Status, Reason: out.Reason, AsOf: out.AsOf}
 	}
 	return out
 }

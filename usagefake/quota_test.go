@@ -25,7 +25,7 @@ var _ = Describe("Merging", func() {
 	It("an update of everything changes everything but what windows there are", func() {
 		later := noon.Add(time.Hour)
 		update := usagefake.Quota{
-			Sparse: true, Status: usagefake.NeedsAuth, Reason: "why", Account: "b", Plan: "pro", AsOf: later, Reached: "s",
+			Sparse: true, Status: usagefake.OK, Reason: "why", Account: "a", Plan: "pro", AsOf: later, Reached: "s",
 			Windows: []usagefake.Window{{ID: "new", UsedPercent: 1}, {ID: "session", Label: "m", UsedPercent: 0, DurationMins: 60, ResetsAt: later, Scope: "Sonnet"}},
 			Balance: &usagefake.Balance{Currency: "USD"},
 			Resets:  &usagefake.ResetCredits{Available: 3},
@@ -34,6 +34,33 @@ var _ = Describe("Merging", func() {
 		want.Sparse = false
 		want.Windows = []usagefake.Window{update.Windows[1], full.Windows[1], update.Windows[0]}
 		Expect(full.Merge(update)).To(Equal(want))
+	})
+	It("an update with a status says whether a limit is reached, and why the status is what it is; one without leaves both", func() {
+		Expect(full.Merge(usagefake.Quota{Sparse: true, Status: usagefake.OK}).Reached).To(BeEmpty())
+		Expect(full.Merge(usagefake.Quota{Sparse: true, Status: usagefake.OK, Reached: "s"}).Reached).To(Equal("s"))
+		Expect(full.Merge(usagefake.Quota{Sparse: true, Reached: "s"}).Reached).To(Equal("s"))
+		Expect(full.Merge(usagefake.Quota{Sparse: true, Plan: "pro"}).Reached).To(Equal("r"))
+		out := usagefake.Quota{Status: usagefake.NeedsAuth, Reason: "why"}
+		Expect(out.Merge(usagefake.Quota{Sparse: true, AsOf: noon})).To(Equal(usagefake.Quota{Status: usagefake.NeedsAuth, Reason: "why", AsOf: noon}))
+		Expect(out.Merge(usagefake.Quota{Sparse: true, Status: usagefake.OK})).To(Equal(usagefake.Quota{Status: usagefake.OK}))
+	})
+	It("an update that says that there is no account takes all numbers with it, and they do not come back", func() {
+		for _, status := range []usagefake.Status{usagefake.NeedsAuth, usagefake.Unsupported} {
+			gone := full.Merge(usagefake.Quota{Sparse: true, Status: status, Reason: "why"})
+			Expect(gone).To(Equal(usagefake.Quota{Status: status, Reason: "why", AsOf: noon}))
+			Expect(gone.Check()).To(Succeed())
+			Expect(gone.Merge(usagefake.Quota{Sparse: true, Windows: full.Windows})).To(Equal(gone), "not without a status")
+			Expect(gone.Merge(usagefake.Quota{Sparse: true, Status: usagefake.OK})).To(Equal(usagefake.Quota{Status: usagefake.OK, AsOf: noon}))
+		}
+	})
+	It("an update that names another account begins from nothing", func() {
+		update := usagefake.Quota{Sparse: true, Account: "b", Windows: []usagefake.Window{{ID: "session", UsedPercent: 1}}}
+		want := update
+		want.Sparse = false
+		Expect(full.Merge(update)).To(Equal(want))
+		Expect(usagefake.Quota{Plan: "of whom?"}.Merge(update)).To(Equal(want))
+		update.Account = "a"
+		Expect(full.Merge(update).Plan).To(Equal("plus"))
 	})
 	It("an answer that is no update takes the place of what was there", func() {
 		Expect(full.Merge(usagefake.Quota{Status: usagefake.NeedsAuth})).To(Equal(usagefake.Quota{Status: usagefake.NeedsAuth}))
@@ -124,6 +151,7 @@ var _ = Describe("A failure message", func() {
 		Expect(q.Balance.GomegaString()).To(Equal("balance: 86.42 CNY (6.42 granted, 80.00 topped up), unavailable"))
 		Expect(usagefake.ResetCredits{Available: 2}.GomegaString()).To(Equal("reset credits: 2"))
 		Expect(usagefake.Window{ID: "w", UsedPercent: 1}.GomegaString()).To(Equal("w: 1%, reset time unknown"))
+		Expect(usagefake.Window{ID: "w", DurationMins: -1}.String()).To(Equal("w: 0% of -1 min, reset time unknown"))
 	})
 	It("shows token records, a line each", func() {
 		r := usagefake.TokenRecord{Day: "2026-07-01", Model: "m", Input: 5, CacheRead: 2, CacheWrite: 1, Output: 3, Reasoning: 2, Total: 8}

@@ -3,7 +3,7 @@ package usagefake_test
 import (
 	"context"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -83,38 +83,37 @@ var _ = Describe("Redeeming", func() {
 		Entry(nil, usagefake.ScriptSignedOut, "usagefake: nobody is signed in who could redeem: signed out, unsupported", true),
 	)
 	It("by a hundred at once, while a hundred read, spends two credits, and each read moves the windows once", func() {
-		s := trapped(usagefake.ScriptAvailable)
-		const many = 100
-		outcomes := make([]usagefake.Outcome, many)
-		var all sync.WaitGroup
-		for i := range many {
-			all.Go(func() {
-				r, _ := s.RedeemQuotaReset(context.Background(), fmt.Sprintf("key-%d", i%50))
-				outcomes[i] = r.Outcome
-			})
-			all.Go(func() {
+		for range 50 {
+			s := trapped(usagefake.ScriptAvailable)
+			const many = 100
+			var outcomes [many]usagefake.Outcome
+			var weekly [many]float64
+			together(2*many, func(i int) {
+				if i%2 == 0 {
+					r, _ := s.RedeemQuotaReset(context.Background(), fmt.Sprintf("key-%d", i/2%50))
+					outcomes[i/2] = r.Outcome
+					return
+				}
 				q, _ := s.ReadQuota(context.Background())
 				_, _ = s.ReadTokenUsage(context.Background())
 				_, _ = q.String(), s.String()
+				weekly[i/2] = q.Windows[1].UsedPercent
 			})
+			count := map[usagefake.Outcome]int{}
+			for _, o := range outcomes {
+				count[o]++
+			}
+			Expect(count).To(Equal(map[usagefake.Outcome]int{usagefake.Reset: 2, usagefake.AlreadyRedeemed: 2, usagefake.NoCredit: 96}), "each of fifty keys came twice")
+			Expect(s.Counts()).To(Equal(usagefake.Counts{QuotaReads: many, TokenReads: many, Redemptions: many, Spent: 2}))
+			slices.Sort(weekly[:])
+			for i, percent := range weekly {
+				Expect(percent).To(Equal(min(100, 21+float64(i))))
+			}
 		}
-		all.Wait()
-		count := map[usagefake.Outcome]int{}
-		for _, o := range outcomes {
-			count[o]++
-		}
-		Expect(count[usagefake.Reset]).To(Equal(2))
-		Expect(count[usagefake.Reset] + count[usagefake.NoCredit] + count[usagefake.AlreadyRedeemed]).To(Equal(many))
-		Expect(s.Counts()).To(Equal(usagefake.Counts{QuotaReads: many, TokenReads: many, Redemptions: many, Spent: 2}))
-		Expect(s.read().Windows[1].UsedPercent).To(Equal(100.0))
 	})
 	It("by whoever repeats one key, at once, spends one credit", func() {
 		s := trapped(usagefake.ScriptAvailable)
-		var all sync.WaitGroup
-		for range 100 {
-			all.Go(func() { _, _ = s.RedeemQuotaReset(context.Background(), "key-1") })
-		}
-		all.Wait()
+		together(100, func(int) { _, _ = s.RedeemQuotaReset(context.Background(), "key-1") })
 		Expect(s.Counts().Spent).To(Equal(1))
 		Expect(s.read().Resets.Available).To(Equal(1))
 	})

@@ -1,7 +1,11 @@
 package usagefake_test
 
 import (
+	"cmp"
 	"context"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -65,6 +69,57 @@ var _ = Describe("The script available", func() {
 		Expect(percents(q)).To(Equal([]float64{1, 1}))
 		Expect(q.Windows[0].ResetsAt).To(And(BeTemporally(">", s.now), BeTemporally("<=", s.now.Add(5*time.Hour))))
 		Expect(q.Windows[1].ResetsAt.Sub(s.now)).To(BeNumerically("<=", 7*24*time.Hour))
+	})
+	It("begins on the whole second, so that no shape without fractions has a window reset too early", func() {
+		s := &subject{now: noon.Add(999 * time.Millisecond)}
+		s.Fake = fakeOf(usagefake.Config{Now: func() time.Time { return s.now }}).Fake
+		q := s.read()
+		Expect(resets(q)).To(Equal([]time.Time{noon.Add(5 * time.Hour), noon.AddDate(0, 0, 7)}))
+		Expect(q.AsOf).To(Equal(s.now))
+		Expect(q.Check()).To(Succeed())
+		s.now = noon.Add(5 * time.Hour)
+		Expect(percents(s.read())).To(Equal([]float64{1, 22}))
+	})
+	It("looks at the clock once when it is made, and once a call, whatever the answer", func(ctx SpecContext) {
+		looks := 0
+		f, err := usagefake.New(usagefake.Config{Now: func() time.Time { looks++; return noon }, Quotas: quotaAnswers{
+			usagefake.Say(usagefake.Quota{Windows: []usagefake.Window{{ID: "w", ResetsAt: noon}}}), {Fail: usagefake.ErrSignedOut}, {Lost: true}}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(looks).To(Equal(1))
+		for n := range 4 {
+			_, _ = f.ReadQuota(ctx)
+			Expect(looks).To(Equal(n + 2))
+		}
+		_, _ = f.ReadTokenUsage(ctx)
+		_, _ = f.RedeemQuotaReset(ctx, "key-1")
+		Expect(looks).To(Equal(7))
+	})
+	It("has times that follow each other as its answers do, however many read at once", func() {
+		for range 20 {
+			var looks atomic.Int64
+			f := fakeOf(usagefake.Config{Now: func() time.Time {
+				defer runtime.Gosched() // for whoever would come in between
+				return noon.Add(time.Duration(looks.Add(1)) * time.Second)
+			}})
+			quotas := make([]usagefake.Quota, 50)
+			together(len(quotas), func(i int) { quotas[i], _ = f.ReadQuota(context.Background()) })
+			slices.SortFunc(quotas, func(a, b usagefake.Quota) int { return cmp.Compare(percents(a)[0], percents(b)[0]) })
+			for i, q := range quotas {
+				Expect(q.AsOf).To(Equal(noon.Add(time.Duration(i+2) * time.Second)))
+			}
+		}
+	})
+	It("is free again after its clock has panicked, as a failed assertion does", func() {
+		broken := false
+		f := fakeOf(usagefake.Config{Now: func() time.Time {
+			if broken {
+				panic("no time")
+			}
+			return noon
+		}})
+		broken = true
+		Expect(func() { _, _ = f.ReadQuota(context.Background()) }).To(PanicWith("no time"))
+		Expect(f.Counts()).To(BeZero())
 	})
 	It("takes a clock that goes back as it is", func() {
 		s := trapped(usagefake.ScriptAvailable)

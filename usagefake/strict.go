@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -37,6 +38,11 @@ func conforms(path string, data []byte, t reflect.Type) error {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		want = `a time such as "2026-07-01T12:00:00Z"`
+	case t == reflect.TypeFor[failure]():
+		want = "a string"
+		if word := failureWord(strings.Trim(string(data), `"`)); word != "" {
+			want = strconv.Quote(word)
+		}
 	case t == reflect.TypeFor[Amount]():
 		want = `an amount such as "86.42"`
 	case t.Kind() == reflect.Struct:
@@ -99,7 +105,10 @@ func members(path string, data []byte, t reflect.Type) error {
 		field, ok := fields[key]
 		switch {
 		case !ok:
-			return fmt.Errorf("%sunknown key %q, did you mean %q?", where, key, nearest(key, known))
+			if best := nearest(key, known); best != "" {
+				return fmt.Errorf("%sunknown key %q, did you mean %q?", where, key, best)
+			}
+			return fmt.Errorf("%sunknown key %.40q; there are %s", where, key, list(known, ", "))
 		case field == nil:
 			return fmt.Errorf("%skey %q stands there twice", where, key)
 		}
@@ -111,11 +120,11 @@ func members(path string, data []byte, t reflect.Type) error {
 	return nil
 }
 
-// nearest is the known word that becomes the given one with the fewest letters changed.
+// nearest is the known word that becomes the given one with the fewest letters changed, or "" where that is more than two.
 func nearest[S ~string](word S, known []S) (best S) {
-	fewest := -1
+	fewest := 3
 	for _, k := range known {
-		if d := distance([]rune(string(word)), []rune(string(k))); fewest < 0 || d < fewest {
+		if d := distance([]rune(string(word)), []rune(string(k))); d < fewest {
 			best, fewest = k, d
 		}
 	}

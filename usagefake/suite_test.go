@@ -2,6 +2,7 @@ package usagefake_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,6 +67,20 @@ func (s *subject) redeem(key string) usagefake.Outcome {
 	r, err := s.RedeemQuotaReset(context.Background(), key)
 	Expect(err).NotTo(HaveOccurred())
 	return r.Outcome
+}
+
+// together has many do something at once, and waits for them.
+func together(many int, do func(i int)) {
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	all.Wait()
 }
 
 // percents are those of the windows, in their order.

@@ -63,22 +63,23 @@ const (
 	idleDay     = 7 // days ago
 )
 
-// records are those of the days up to now.
+// records are those of the days up to now. They are of noon, and today's is not of the future.
 func records(now time.Time, t traps) []TokenRecord {
 	out := make([]TokenRecord, 0, daysOfUsage)
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	today := now.Truncate(day)
 	for ago := daysOfUsage - 1; ago >= 0; ago-- {
-		if ago == idleDay && t[IdleDay] {
+		if ago == idleDay && t.has(IdleDay) {
 			continue
 		}
-		start := midnight.AddDate(0, 0, -ago)
-		r := recordOf(start, t[UnpricedEndpoint])
-		r.At = start.Add(now.Sub(midnight)).Truncate(time.Millisecond) // today's is not in the future
-		if t[ZoneBorder] {
+		start := today.AddDate(0, 0, -ago)
+		r := recordOf(start, t.has(UnpricedEndpoint))
+		switch r.At = start.Add(day / 2); {
+		case t.has(ZoneBorder) && ago%2 == 0:
 			r.At = start
-			if ago%2 == 1 {
-				r.At = start.Add(day - time.Millisecond)
-			}
+		case t.has(ZoneBorder):
+			r.At = start.Add(day - time.Millisecond)
+		case now.Before(r.At):
+			r.At = now.Truncate(time.Millisecond)
 		}
 		out = append(out, r)
 	}

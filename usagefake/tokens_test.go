@@ -17,7 +17,7 @@ var _ = Describe("Token usage", func() {
 		for i, r := range records {
 			on := noon.AddDate(0, 0, i-13)
 			Expect(r.Day).To(Equal(on.Format("2006-01-02")))
-			Expect(r.At).To(Equal(on), "at this time of each day, so that none is in the future")
+			Expect(r.At).To(Equal(on), "at noon")
 		}
 	})
 	It("alternates, day by day, between a model with a price and one without", func() {
@@ -59,12 +59,21 @@ var _ = Describe("Token usage", func() {
 		}
 		Expect(totals).To(HaveLen(14))
 	})
-	It("does not change a day when another has come", func() {
+	It("does not change a day that is over, whenever it is read", func() {
 		s := trapped(usagefake.ScriptAvailable)
 		today := s.records()
-		s.now = s.now.AddDate(0, 0, 1)
+		s.now = s.now.Add(25*time.Hour + 17*time.Minute)
 		tomorrow := s.records()
 		Expect(tomorrow[:13]).To(Equal(today[1:]))
+		s.now = s.now.Add(-8*time.Hour - 17*time.Minute - 1) // and back, into the morning
+		Expect(s.records()[:13]).To(Equal(tomorrow[:13]))
+	})
+	It("is never of the future: in the morning today's record is of now, to the millisecond", func() {
+		s := trapped(usagefake.ScriptAvailable)
+		s.now = noon.Add(-3*time.Hour + 1234567*time.Nanosecond)
+		records := s.records()
+		Expect(records[13].At).To(Equal(noon.Add(-3*time.Hour + time.Millisecond)))
+		Expect(records[12].At).To(Equal(noon.AddDate(0, 0, -1)))
 	})
 	It("does not depend on the script, nor on reads before", func() {
 		want := trapped(usagefake.ScriptAvailable).records()
@@ -80,7 +89,7 @@ var _ = Describe("Token usage", func() {
 		s.now = time.Date(2026, 7, 2, 1, 30, 0, 0, time.FixedZone("east", 2*3600)) // 23:30 of the day before
 		records := s.records()
 		Expect(records[13].Day).To(Equal("2026-07-01"))
-		Expect(records[13].At).To(Equal(s.now.UTC()))
+		Expect(records[13].At).To(Equal(noon))
 	})
 	It("is there before 1970 and at the end of February", func() {
 		s := trapped(usagefake.ScriptAvailable)

@@ -2,7 +2,11 @@ package usagefake_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -37,6 +41,11 @@ var _ = Describe("A trap of windows", func() {
 		s.redeem("key-1")
 		Expect(percents(s.read())).To(Equal([]float64{22, 1}))
 	})
+	It("modelWindow leaves the session's the only window that redeeming resets", func() {
+		s := trapped(usagefake.ScriptAvailable, usagefake.ModelWindow)
+		s.redeem("key-1")
+		Expect(percents(s.read())).To(Equal([]float64{1, 21, 31}))
+	})
 	It("modelWindow adds a weekly window of one model", func() {
 		q := trapped(usagefake.ScriptAvailable, usagefake.ModelWindow).read()
 		Expect(ids(q)).To(Equal([]string{"session", "weekly", "weekly-opus"}))
@@ -49,10 +58,11 @@ var _ = Describe("A trap of windows", func() {
 		s.now = noon.Add(5 * time.Hour)
 		Expect(percents(s.read())).To(Equal([]float64{1, 22}))
 	})
-	It("edgePercents says 0, 1, 99, 100 and 130 in turn, and again", func() {
+	It("edgePercents says 0, 1, 99, 100 and 130 in turn, and again, whatever is redeemed", func() {
 		s := trapped(usagefake.ScriptAvailable, usagefake.EdgePercents)
 		for range 2 {
 			for _, p := range []float64{0, 1, 99, 100, 130} {
+				s.redeem("key-1")
 				q := s.read()
 				Expect(percents(q)).To(Equal([]float64{p, p}))
 				Expect(q.Reached != "").To(Equal(p >= 100))
@@ -74,6 +84,9 @@ var _ = Describe("A trap of windows", func() {
 			Expect(resets(s.read())).To(Equal([]time.Time{noon.Add(5 * time.Hour), noon.AddDate(0, 0, 7)}))
 			Expect(resets(s.read())).To(Equal([]time.Time{noon.Add(5 * time.Hour), noon.AddDate(0, 0, 5)}))
 		}
+		s = trapped(usagefake.ScriptAvailable, usagefake.ResetMovesBack, usagefake.MonthlyOnly)
+		s.read()
+		Expect(resets(s.read())).To(Equal([]time.Time{noon.AddDate(0, 0, 28)}), "and the monthly one")
 	})
 })
 
@@ -108,6 +121,33 @@ var _ = Describe("A trap of updates", func() {
 			Windows: []usagefake.Window{{ID: "session", UsedPercent: 12}, {ID: "weekly", UsedPercent: 22}}}))
 		Expect(first.Merge(update)).To(Equal(plain.read()), "merged, it is what would have been said without the trap")
 	})
+	DescribeTable("knows that a limit is over, and a credit spent:", func(trap usagefake.Trap) {
+		s := trapped(usagefake.ScriptRateLimited, trap)
+		shown := s.read()
+		for range 3 {
+			shown = shown.Merge(s.read())
+		}
+		Expect(shown.Reached).To(Equal(usagefake.RateLimitReached))
+		s.redeem("key-1")
+		all := s.read()
+		Expect(all.Sparse).To(BeFalse(), "who has redeemed wants to know all")
+		shown = shown.Merge(all)
+		for range 3 {
+			update := s.read()
+			Expect(update.Sparse).To(BeTrue())
+			shown = shown.Merge(update)
+			Expect(shown.LimitReached()).To(BeFalse())
+		}
+		Expect(shown.Resets.Available).To(Equal(1))
+		Expect(s.redeem("key-1")).To(Equal(usagefake.AlreadyRedeemed))
+		Expect(s.read().Sparse).To(BeTrue(), "as nothing was spent")
+	}, Entry(nil, usagefake.SparseWindow), Entry(nil, usagefake.SparseStatus), Entry(nil, usagefake.SparseNulls))
+	DescribeTable("knows that a limit is over when its window begins again:", func(trap usagefake.Trap) {
+		s := trapped(usagefake.ScriptRateLimited, trap)
+		shown := s.read()
+		s.now = noon.Add(5 * time.Hour)
+		Expect(shown.Merge(s.read()).Reached).To(BeEmpty())
+	}, Entry(nil, usagefake.SparseWindow), Entry(nil, usagefake.SparseStatus), Entry(nil, usagefake.SparseNulls))
 })
 
 var _ = Describe("A trap of accounts", func() {
@@ -128,6 +168,16 @@ var _ = Describe("A trap of accounts", func() {
 		Expect(s.redeem("key-1")).To(Equal(usagefake.Reset), "and so are the keys")
 		Expect(s.read().Account).To(Equal("account-2"))
 		Expect(s.Counts().Spent).To(Equal(2))
+	})
+	It("accountSwitch gives the other account all windows, and its first credit is not the one whose reply is lost", func() {
+		s := trapped(usagefake.ScriptAvailable, usagefake.AccountSwitch, usagefake.ModelWindow, usagefake.LostReply)
+		_, err := s.RedeemQuotaReset(context.Background(), "key-1")
+		Expect(err).To(MatchError(usagefake.ErrLost))
+		s.read()
+		s.read()
+		Expect(s.read().Status).To(Equal(usagefake.NeedsAuth))
+		Expect(percents(s.read())).To(Equal([]float64{41, 61, 31}))
+		Expect(s.redeem("key-1")).To(Equal(usagefake.Reset))
 	})
 	It("balanceUnavailable has money that cannot be spent", func() {
 		b := trapped(usagefake.ScriptBalance, usagefake.BalanceUnavailable).read().Balance
@@ -150,8 +200,16 @@ var _ = Describe("A trap of accounts", func() {
 		s.now = noon
 		_, err = s.ReadQuota(context.Background())
 		Expect(err).To(Equal(&usagefake.ThrottledError{RetryAfter: time.Minute}), "also where the clock goes back")
+		s.now = noon.Add(-time.Hour)
+		_, err = s.ReadQuota(context.Background())
+		Expect(err).To(Equal(&usagefake.ThrottledError{RetryAfter: time.Minute}), "and back again")
+		s.now = s.now.Add(time.Minute)
+		Expect(percents(s.read())).To(Equal([]float64{13, 23}), "and it means what it says")
 		Expect(s.records()).To(HaveLen(14), "another endpoint is not throttled")
 		Expect(s.redeem("key-1")).To(Equal(usagefake.Reset))
+	})
+	It("throttled lets the first read pass, whatever the time", func() {
+		Expect(percents(fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.Throttled}, Now: func() time.Time { return time.Time{} }}).read())).To(Equal([]float64{11, 21}))
 	})
 	It("throttled lets pass who waits as long as it is told", bubble.InBubble, func(ctx SpecContext) {
 		f, err := usagefake.New(usagefake.Config{Traps: []usagefake.Trap{usagefake.Throttled}})
@@ -163,6 +221,58 @@ var _ = Describe("A trap of accounts", func() {
 			var throttled *usagefake.ThrottledError
 			Expect(errors.As(err, &throttled)).To(BeTrue())
 			time.Sleep(throttled.RetryAfter)
+		}
+	})
+})
+
+var _ = Describe("Every trap", func() {
+	// answers are those to reads, redemptions and a read of token usage, as time goes by, or "" where the traps do not go together.
+	answers := func(script usagefake.Script, traps []usagefake.Trap) string {
+		now := noon
+		f, err := usagefake.New(usagefake.Config{Script: script, Traps: traps, Now: func() time.Time { return now }})
+		if err != nil {
+			return ""
+		}
+		var b strings.Builder
+		note := func(v any, err error) {
+			text, _ := json.Marshal(v)
+			fmt.Fprintf(&b, "%s %v\n", text, err)
+		}
+		for n := range 12 {
+			now = noon.Add(time.Duration(n) * 40 * time.Second)
+			note(f.ReadQuota(context.Background()))
+			if n%4 == 2 {
+				note(f.RedeemQuotaReset(context.Background(), fmt.Sprintf("key-%d", n/8)))
+			}
+		}
+		note(f.ReadTokenUsage(context.Background()))
+		return b.String()
+	}
+	It("changes some answer, alone and with one or two others that it goes with", func() {
+		for _, script := range usagefake.Scripts() {
+			all := usagefake.Traps()
+			said := map[string]string{}
+			tell := func(traps ...usagefake.Trap) string {
+				key := fmt.Sprint(traps)
+				if _, known := said[key]; !known {
+					said[key] = answers(script, traps)
+				}
+				return said[key]
+			}
+			for i := range all {
+				for j := range i + 1 {
+					for k := range j + 1 {
+						traps := slices.Compact([]usagefake.Trap{all[k], all[j], all[i]})
+						if tell(traps...) == "" {
+							continue
+						}
+						for n, t := range traps {
+							others := slices.Delete(slices.Clone(traps), n, n+1)
+							Expect(tell(traps...)).NotTo(Equal(tell(others...)), "%s does nothing beside %s under %s", t, others, script)
+						}
+					}
+				}
+			}
 		}
 	})
 })

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -26,29 +27,26 @@ type claudeLimit struct {
 	Scope    *claudeScope `json:"scope"`
 }
 
-type claudeExtra struct {
-	IsEnabled     bool     `json:"is_enabled"`
-	MonthlyLimit  *int64   `json:"monthly_limit"`
-	UsedCredits   *int64   `json:"used_credits"`
-	Utilization   *float64 `json:"utilization"`
-	Currency      *string  `json:"currency"`
-	DecimalPlaces *int     `json:"decimal_places"`
-}
+// claudeExtra is what the endpoint says of a purse for extra usage that nobody has opened.
+const claudeExtra = `{"is_enabled":false,"monthly_limit":null,"used_credits":null,"utilization":null,"currency":null,"decimal_places":null}`
 
 // ClaudeUsage is the answer of Claude's usage endpoint, /api/oauth/usage: percentages from 0 to 100 and ISO times, in slots by name, and in
-// the newer list of limits, which counts where both are read. As with the real one there is a slot with a code name, which says nothing and is
-// to be ignored. A window that has no slot is in the list alone.
+// the newer list of limits, which counts where both are read. As with the real one there is, beside windows, a slot with a code name, which says
+// nothing and is to be ignored. A window that has no slot is in the list alone.
 func ClaudeUsage(q usagefake.Quota) []byte {
 	out := struct {
-		FiveHour     *claudeSlot   `json:"five_hour"`
-		SevenDay     *claudeSlot   `json:"seven_day"`
-		SevenDayApps *claudeSlot   `json:"seven_day_oauth_apps"`
-		Opus         *claudeSlot   `json:"seven_day_opus"`
-		Sonnet       *claudeSlot   `json:"seven_day_sonnet"`
-		CodeName     claudeSlot    `json:"amber_ladder"`
-		Limits       []claudeLimit `json:"limits"`
-		Extra        claudeExtra   `json:"extra_usage"`
-	}{CodeName: claudeSlot{Utilization: new(float64)}, Limits: []claudeLimit{}}
+		FiveHour     *claudeSlot     `json:"five_hour"`
+		SevenDay     *claudeSlot     `json:"seven_day"`
+		SevenDayApps *claudeSlot     `json:"seven_day_oauth_apps"`
+		Opus         *claudeSlot     `json:"seven_day_opus"`
+		Sonnet       *claudeSlot     `json:"seven_day_sonnet"`
+		CodeName     *claudeSlot     `json:"amber_ladder,omitempty"`
+		Limits       []claudeLimit   `json:"limits"`
+		Extra        json.RawMessage `json:"extra_usage"`
+	}{Limits: []claudeLimit{}, Extra: json.RawMessage(claudeExtra)}
+	if len(q.Windows) > 0 {
+		out.CodeName = &claudeSlot{Utilization: new(float64)}
+	}
 	slots := map[string]**claudeSlot{"five_hour": &out.FiveHour, "seven_day": &out.SevenDay, "seven_day_opus": &out.Opus, "seven_day_sonnet": &out.Sonnet}
 	for _, w := range q.Windows {
 		at := claudeTime(w.ResetsAt)
@@ -74,15 +72,15 @@ func claudeTime(t time.Time) *string {
 	return &s
 }
 
-// claudeType is a window's name, which goes by its length, as its place says nothing. "" is none.
+// claudeType is a window's name, which goes by its length, as its place says nothing. "" is none: the type has no other words.
 func claudeType(w usagefake.Window) string {
-	switch {
-	case w.DurationMins == fiveHours && w.Scope == "":
+	switch model := strings.ToLower(w.Scope); {
+	case minutes(w) == fiveHours && model == "":
 		return "five_hour"
-	case w.DurationMins == week && w.Scope == "":
+	case minutes(w) == week && model == "":
 		return "seven_day"
-	case w.DurationMins == week:
-		return "seven_day_" + strings.ToLower(w.Scope)
+	case minutes(w) == week && (model == "opus" || model == "sonnet"):
+		return "seven_day_" + model
 	default:
 		return ""
 	}
@@ -90,11 +88,11 @@ func claudeType(w usagefake.Window) string {
 
 func claudeKind(w usagefake.Window) string {
 	switch {
-	case w.DurationMins == week && w.Scope != "":
+	case minutes(w) == week && w.Scope != "":
 		return "weekly_scoped"
-	case w.DurationMins == week:
+	case minutes(w) == week:
 		return "weekly_all"
-	case w.DurationMins == fiveHours:
+	case minutes(w) == fiveHours && w.Scope == "":
 		return "session"
 	default:
 		return w.ID
@@ -113,15 +111,18 @@ type rateLimitInfo struct {
 }
 
 // ClaudeRateLimitEvents are the lines of type rate_limit_event that Claude's stream would have for a quota: one a window, or one with a status
-// alone where there is none. A window at 90 percent is allowed_warning, and one at 100 rejected.
-func ClaudeRateLimitEvents(q usagefake.Quota, u Units) [][]byte {
+// alone where there is none, and no line for an account that has no quota. A window at 90 percent is allowed_warning, and one at 100 rejected. One
+// of a length that is not said, not even by its id, session or weekly, has a status alone as well.
+func ClaudeRateLimitEvents(q usagefake.Quota, u Units) (out [][]byte) {
+	if q.Status != usagefake.OK && q.Status != "" {
+		return nil
+	}
 	unit := func(percent float64) *float64 {
 		if !u.Percent {
 			percent /= all
 		}
 		return number(percent)
 	}
-	var out [][]byte
 	event := func(info rateLimitInfo) {
 		out = append(out, encode(struct {
 			Type string        `json:"type"`
@@ -129,17 +130,19 @@ func ClaudeRateLimitEvents(q usagefake.Quota, u Units) [][]byte {
 		}{"rate_limit_event", info}))
 	}
 	for _, w := range q.Windows {
-		info := rateLimitInfo{Status: "allowed", RateLimitType: claudeType(w), ResetsAt: seconds(w.ResetsAt)}
+		info := rateLimitInfo{Status: "allowed", RateLimitType: claudeType(w), ResetsAt: seconds(w.ResetsAt), Utilization: unit(w.UsedPercent)}
 		if info.ResetsAt != nil && u.Millis {
 			*info.ResetsAt = w.ResetsAt.UnixMilli()
 		}
-		info.Utilization = unit(w.UsedPercent)
 		switch {
 		case w.UsedPercent >= all:
 			info.Status = "rejected"
 		case w.UsedPercent >= warnAt:
 			info.Status = "allowed_warning"
 			info.SurpassedThreshold = unit(warnAt)
+		}
+		if minutes(w) == 0 {
+			info = rateLimitInfo{Status: info.Status}
 		}
 		event(info)
 	}

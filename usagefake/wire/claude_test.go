@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -44,9 +45,42 @@ var _ = Describe("The usage endpoint of Claude", func() {
 		Expect(dig(b, "five_hour", "utilization")).To(BeNil())
 		Expect(dig(b, "seven_day_sonnet", "utilization")).To(Equal(0.5))
 	})
-	It("has an empty list where there is no window", func() {
-		Expect(dig(wire.ClaudeUsage(first(usagefake.ScriptBalance)), "limits")).To(BeEmpty())
+	It("has an empty list, and no slot that says nothing, where there is no window", func() {
+		b := wire.ClaudeUsage(first(usagefake.ScriptBalance))
+		Expect(dig(b, "limits")).To(BeEmpty())
+		Expect(dig(b)).NotTo(HaveKey("amber_ladder"))
 	})
+	It("says times in UTC, whatever zone they have", func() {
+		q := usagefake.Quota{Windows: []usagefake.Window{{ID: "session", ResetsAt: noon.In(time.FixedZone("far", 9*3600))}}}
+		Expect(dig(wire.ClaudeUsage(q), "five_hour", "resets_at")).To(Equal("2026-07-01T12:00:00.000000+00:00"))
+	})
+	DescribeTable("knows windows by their lengths, or else by their ids:", func(w usagefake.Window, slot any, kind string) {
+		b := wire.ClaudeUsage(usagefake.Quota{Windows: []usagefake.Window{w}})
+		Expect(dig(b, "limits", 0, "kind")).To(Equal(kind))
+		var found []any
+		for _, name := range []string{"five_hour", "seven_day", "seven_day_opus", "seven_day_sonnet"} {
+			if dig(b, name) != nil {
+				found = append(found, name)
+			}
+		}
+		if slot == nil {
+			Expect(found).To(BeEmpty())
+			Expect(dig(wire.ClaudeRateLimitEvents(usagefake.Quota{Windows: []usagefake.Window{w}}, wire.Units{})[0], "rate_limit_info")).NotTo(HaveKey("rateLimitType"))
+			return
+		}
+		Expect(found).To(Equal([]any{slot}))
+		Expect(dig(wire.ClaudeRateLimitEvents(usagefake.Quota{Windows: []usagefake.Window{w}}, wire.Units{})[0], "rate_limit_info", "rateLimitType")).To(Equal(slot))
+	},
+		Entry(nil, usagefake.Window{ID: "x", DurationMins: 300}, "five_hour", "session"),
+		Entry(nil, usagefake.Window{ID: "x", DurationMins: 10080}, "seven_day", "weekly_all"),
+		Entry(nil, usagefake.Window{ID: "x", DurationMins: 10080, Scope: "Sonnet"}, "seven_day_sonnet", "weekly_scoped"),
+		Entry(nil, usagefake.Window{ID: "x", DurationMins: 10080, Scope: "Haiku"}, nil, "weekly_scoped"),
+		Entry(nil, usagefake.Window{ID: "x", DurationMins: 300, Scope: "Opus"}, nil, "x"),
+		Entry(nil, usagefake.Window{ID: "session"}, "five_hour", "session"),
+		Entry(nil, usagefake.Window{ID: "weekly"}, "seven_day", "weekly_all"),
+		Entry(nil, usagefake.Window{ID: "weekly", DurationMins: 60}, nil, "weekly"),
+		Entry(nil, usagefake.Window{ID: "x"}, nil, "x"),
+	)
 })
 
 var _ = Describe("rate_limit_event of Claude", func() {
@@ -74,7 +108,7 @@ var _ = Describe("rate_limit_event of Claude", func() {
 		Expect(dig(wire.ClaudeRateLimitEvents(first(usagefake.ScriptAvailable, usagefake.MonthlyOnly), wire.Units{})[0], "rate_limit_info")).NotTo(HaveKey("rateLimitType"))
 	})
 	DescribeTable("warns at 90 percent, and rejects at 100:", func(percent float64, status string, threshold any) {
-		q := usagefake.Quota{Windows: []usagefake.Window{{UsedPercent: percent}}}
+		q := usagefake.Quota{Windows: []usagefake.Window{{ID: "session", UsedPercent: percent}}}
 		info := dig(wire.ClaudeRateLimitEvents(q, wire.Units{})[0], "rate_limit_info").(map[string]any)
 		Expect(info["status"]).To(Equal(status))
 		if threshold == nil {
@@ -86,7 +120,7 @@ var _ = Describe("rate_limit_event of Claude", func() {
 		Expect(info).NotTo(HaveKey("resetsAt"), "it is not known")
 	},
 		Entry(nil, 0.0, "allowed", nil), Entry(nil, 89.9, "allowed", nil), Entry(nil, 90.0, "allowed_warning", 0.9),
-		Entry(nil, 99.9, "allowed_warning", 0.9), Entry(nil, 100.0, "rejected", nil), Entry(nil, 130.0, "rejected", nil),
+		Entry(nil, 99.99, "allowed_warning", 0.9), Entry(nil, 100.0, "rejected", nil), Entry(nil, 130.0, "rejected", nil),
 	)
 	It("says one percent as 0.01, and all as 1", func() {
 		src := fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.EdgePercents}})
@@ -102,8 +136,19 @@ var _ = Describe("rate_limit_event of Claude", func() {
 		Expect(lines(read(src), wire.Units{})).To(Equal([]string{`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}`}))
 		Expect(lines(usagefake.Quota{Reached: "x"}, wire.Units{})).To(Equal([]string{`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}`}))
 	})
-	It("leaves out a number that is none", func() {
-		Expect(lines(usagefake.Quota{Windows: []usagefake.Window{{UsedPercent: math.NaN()}}}, wire.Units{})).To(Equal([]string{`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}`}))
+	It("leaves out a number that is none, and all numbers where nobody knows what they are of", func() {
+		Expect(lines(usagefake.Quota{Windows: []usagefake.Window{{ID: "weekly", UsedPercent: math.NaN()}, {ID: "x", UsedPercent: 95, ResetsAt: noon}}}, wire.Units{})).To(Equal([]string{
+			`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","rateLimitType":"seven_day"}}`,
+			`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning"}}`}))
+	})
+	It("has a number for a window of another length, and no type, as there is none", func() {
+		Expect(lines(usagefake.Quota{Windows: []usagefake.Window{{ID: "x", UsedPercent: 5, DurationMins: 60}}}, wire.Units{})).To(Equal([]string{
+			`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","utilization":0.05}}`}))
+	})
+	It("does not come to who has no quota", func() {
+		Expect(lines(first(usagefake.ScriptSignedOut), wire.Units{})).To(BeEmpty())
+		Expect(lines(first(usagefake.ScriptCustomEndpoint), wire.Units{})).To(BeEmpty())
+		Expect(lines(first(usagefake.ScriptBalance), wire.Units{})).To(HaveLen(1))
 	})
 })
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,18 +50,15 @@ type codexResets struct {
 
 const codexLimit = "codex"
 
-// CodexRateLimits is the result of account/rateLimits/read. Windows stand in its slots in the order of the quota, those of a model in a limit of
-// their own.
+// CodexRateLimits is the result of account/rateLimits/read. Windows stand in its slots in the order of the quota, of which there are two, those of
+// a model in a limit of their own.
 func CodexRateLimits(q usagefake.Quota) []byte {
-	limits := map[string]codexSnapshot{}
-	for _, w := range q.Windows {
-		if w.Scope != "" {
-			id := codexLimit + "_" + strings.ToLower(w.Scope)
-			limits[id] = snapshot(q, id, w.Scope, slots(q, w.Scope))
-		}
+	own := snapshot(q, "", slots(q, ""))
+	limits := map[string]codexSnapshot{own.LimitID: own}
+	for _, model := range models(q) {
+		limit := snapshot(q, model, slots(q, model))
+		limits[limit.LimitID] = limit
 	}
-	own := snapshot(q, codexLimit, "", slots(q, ""))
-	limits[codexLimit] = own
 	out := struct {
 		RateLimits            codexSnapshot            `json:"rateLimits"`
 		RateLimitsByLimitID   map[string]codexSnapshot `json:"rateLimitsByLimitId"`
@@ -80,20 +78,28 @@ func CodexRateLimits(q usagefake.Quota) []byte {
 	return encode(out)
 }
 
-// CodexRateLimitsUpdated is the params of the notification account/rateLimits/updated, which says what has changed. The slot of a window is the one
-// that it has in the last full answer; where the update says nothing there is null, which clears nothing.
-func CodexRateLimitsUpdated(last, update usagefake.Quota) []byte {
-	places := slots(last, "")
-	var said [2]*usagefake.Window
-	for i := range update.Windows {
-		w := &update.Windows[i]
-		for slot, place := range places {
-			if place != nil && place.ID == w.ID {
-				said[slot] = w
+// CodexRateLimitsUpdated are the params of the notifications account/rateLimits/updated that say what has changed: one for each limit of which the
+// update speaks, and for that of the account where it speaks of none. A window has the slot that it has in the last answer, and a new one the first
+// that is free. Where the update says nothing there is null, which clears nothing.
+func CodexRateLimitsUpdated(last, update usagefake.Quota) (out [][]byte) {
+	merged := last.Merge(update)
+	push := func(model string, speaks bool) {
+		windows := slots(merged, model)
+		for i, place := range windows {
+			said := slices.IndexFunc(update.Windows, func(w usagefake.Window) bool { return place != nil && place.ID == w.ID })
+			if windows[i] = nil; said >= 0 {
+				windows[i], speaks = &update.Windows[said], true
 			}
 		}
+		if speaks {
+			out = append(out, encode(map[string]codexSnapshot{"rateLimits": snapshot(update, model, windows)}))
+		}
 	}
-	return encode(map[string]codexSnapshot{"rateLimits": snapshot(update, codexLimit, "", said)})
+	for _, model := range models(merged) {
+		push(model, false)
+	}
+	push("", len(out) == 0 || update.Plan != "" || update.Reached != "" || update.Balance != nil)
+	return out
 }
 
 // CodexConsume is the result of account/rateLimitResetCredit/consume.
@@ -101,11 +107,21 @@ func CodexConsume(r usagefake.Redemption) []byte {
 	return encode(map[string]usagefake.Outcome{"outcome": r.Outcome})
 }
 
+// models are those that have windows of their own.
+func models(q usagefake.Quota) (out []string) {
+	for _, w := range q.Windows {
+		if w.Scope != "" && !slices.Contains(out, w.Scope) {
+			out = append(out, w.Scope)
+		}
+	}
+	return out
+}
+
 // slots are the first two windows of a model, or of no model.
-func slots(q usagefake.Quota, scope string) (out [2]*usagefake.Window) {
+func slots(q usagefake.Quota, model string) (out [2]*usagefake.Window) {
 	n := 0
 	for i := range q.Windows {
-		if q.Windows[i].Scope == scope && n < len(out) {
+		if q.Windows[i].Scope == model && n < len(out) {
 			out[n] = &q.Windows[i]
 			n++
 		}
@@ -113,17 +129,22 @@ func slots(q usagefake.Quota, scope string) (out [2]*usagefake.Window) {
 	return out
 }
 
-func snapshot(q usagefake.Quota, id, name string, windows [2]*usagefake.Window) codexSnapshot {
-	out := codexSnapshot{
-		LimitID: id, LimitName: orNull(name), PlanType: orNull(q.Plan),
-		Primary: codexSlot(windows[0]), Secondary: codexSlot(windows[1]),
-	}
-	if name == "" {
-		out.RateLimitReachedType = orNull(q.Reached)
-		if b := q.Balance; b != nil {
-			total := b.Total.String()
-			out.Credits = &codexCredits{HasCredits: b.Total > 0 && !b.Unavailable, Balance: &total}
+// snapshot is the limit of a model, or of no model. Only that of no model has what is the account's.
+func snapshot(q usagefake.Quota, model string, windows [2]*usagefake.Window) codexSnapshot {
+	out := codexSnapshot{LimitID: codexLimit, PlanType: orNull(q.Plan), Primary: codexSlot(windows[0]), Secondary: codexSlot(windows[1])}
+	if model != "" {
+		out.LimitID, out.LimitName = codexLimit+"_"+strings.ToLower(model), &model
+		for _, w := range windows {
+			if w != nil && w.UsedPercent >= all {
+				out.RateLimitReachedType = orNull(usagefake.RateLimitReached)
+			}
 		}
+		return out
+	}
+	out.RateLimitReachedType = orNull(q.Reached)
+	if b := q.Balance; b != nil {
+		total := b.Total.String()
+		out.Credits = &codexCredits{HasCredits: b.Total > 0 && !b.Unavailable, Balance: &total}
 	}
 	return out
 }
@@ -186,8 +207,8 @@ func codexWebSlot(w *usagefake.Window, asOf time.Time) *codexWebWindow {
 		return nil
 	}
 	out := &codexWebWindow{UsedPercent: whole(w.UsedPercent), LimitWindowSeconds: orNull(w.DurationMins * 60), ResetAt: seconds(w.ResetsAt)}
-	if !w.ResetsAt.IsZero() {
-		after := int64(w.ResetsAt.Sub(asOf) / time.Second)
+	if !w.ResetsAt.IsZero() && !asOf.IsZero() {
+		after := wholeSeconds(w.ResetsAt.Sub(asOf))
 		out.ResetAfterSeconds = &after
 	}
 	return out

@@ -49,6 +49,15 @@ var _ = Describe("account/rateLimits/read of Codex", func() {
 		Expect(opus).To(And(HaveKeyWithValue("limitId", "codex_opus"), HaveKeyWithValue("limitName", "Opus"), HaveKeyWithValue("secondary", BeNil()),
 			HaveKeyWithValue("primary", HaveKeyWithValue("usedPercent", 31.0)), HaveKeyWithValue("rateLimitReachedType", BeNil()), HaveKeyWithValue("credits", BeNil())))
 	})
+	It("says of a model whose window is used up that its limit is reached, and not that the account's is", func() {
+		b := wire.CodexRateLimits(usagefake.Quota{Windows: []usagefake.Window{{ID: "a"}, {ID: "b", Scope: "Opus"}, {ID: "c", Scope: "Opus", UsedPercent: 100}}})
+		Expect(dig(b, "rateLimitsByLimitId", "codex_opus", "rateLimitReachedType")).To(Equal("rate_limit_reached"))
+		Expect(dig(b, "rateLimitsByLimitId", "codex_opus", "secondary", "usedPercent")).To(Equal(100.0))
+		Expect(dig(b, "rateLimits", "rateLimitReachedType")).To(BeNil())
+	})
+	It("has no credits where none are left", func() {
+		Expect(dig(wire.CodexRateLimits(usagefake.Quota{Balance: &usagefake.Balance{}}), "rateLimits", "credits", "hasCredits")).To(BeFalse())
+	})
 	It("has no windows for an account that pays by use, but its credits, as a string", func() {
 		b := wire.CodexRateLimits(first(usagefake.ScriptBalance))
 		Expect(dig(b, "rateLimits", "primary")).To(BeNil())
@@ -67,7 +76,7 @@ var _ = Describe("account/rateLimits/read of Codex", func() {
 		Expect(dig(b, "rateLimitResetCredits", "credits", 0, "expiresAt")).To(Equal(1782907200.0))
 	})
 	It("rounds percentages, and has null for what is none", func() {
-		for percent, want := range map[float64]any{0.4: 0.0, 99.5: 100.0, -3: -3.0, 130: 130.0, math.Inf(1): nil, 1e300: nil} {
+		for percent, want := range map[float64]any{0.4: 0.0, 2.5: 3.0, 99.5: 100.0, -3: -3.0, 130: 130.0, 1 << 53: 1.0 * (1 << 53), 1 << 54: nil, math.Inf(1): nil, 1e300: nil} {
 			b := wire.CodexRateLimits(usagefake.Quota{Windows: []usagefake.Window{{UsedPercent: percent}}})
 			Expect(dig(b, "rateLimits", "primary")).To(Equal(map[string]any{"usedPercent": want, "windowDurationMins": nil, "resetsAt": nil}), "%v", percent)
 		}
@@ -75,29 +84,66 @@ var _ = Describe("account/rateLimits/read of Codex", func() {
 })
 
 var _ = Describe("account/rateLimits/updated of Codex", func() {
-	It("keeps a window in the slot that it has in the last answer, and has null for what it does not say", func() {
-		src := fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.SparseWindow}})
+	// updates are what is pushed of one answer after another.
+	updates := func(src usagefake.Source, many int) (out [][]byte) {
 		last := read(src)
-		read(src)
-		Expect(wire.CodexRateLimitsUpdated(last, read(src))).To(BeEquivalentTo(
+		for range many {
+			update := read(src)
+			out = append(out, wire.CodexRateLimitsUpdated(last, update)...)
+			last = last.Merge(update)
+		}
+		return out
+	}
+	It("keeps a window in the slot that it has in the last answer, and has null for what it does not say", func() {
+		all := updates(fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.SparseWindow}}), 2)
+		Expect(all).To(HaveLen(2))
+		Expect(all[1]).To(BeEquivalentTo(
 			`{"rateLimits":{` + ofCodex + `"primary":null,"secondary":{"usedPercent":23,"windowDurationMins":10080,"resetsAt":1783512000},` + nobody + `"planType":null,` + noLimit + `}}`))
 	})
-	It("may say nothing but a limit that is reached", func() {
-		src := fakeOf(usagefake.Config{Script: usagefake.ScriptRateLimited, Traps: []usagefake.Trap{usagefake.SparseStatus}})
-		last := read(src)
-		b := wire.CodexRateLimitsUpdated(last, read(src))
-		Expect(dig(b, "rateLimits")).To(And(HaveKeyWithValue("primary", BeNil()), HaveKeyWithValue("secondary", BeNil()), HaveKeyWithValue("rateLimitReachedType", "rate_limit_reached")))
+	It("may say nothing but a limit that is reached, or nothing at all", func() {
+		all := updates(fakeOf(usagefake.Config{Script: usagefake.ScriptRateLimited, Traps: []usagefake.Trap{usagefake.SparseStatus}}), 1)
+		Expect(all).To(HaveLen(1))
+		Expect(dig(all[0], "rateLimits")).To(And(HaveKeyWithValue("primary", BeNil()), HaveKeyWithValue("secondary", BeNil()), HaveKeyWithValue("rateLimitReachedType", "rate_limit_reached")))
+		all = updates(fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.SparseStatus, usagefake.ModelWindow}}), 1)
+		Expect(all).To(HaveLen(1))
+		Expect(dig(all[0], "rateLimits")).To(And(HaveKeyWithValue("limitId", "codex"), HaveKeyWithValue("rateLimitReachedType", BeNil())))
 	})
 	It("may have null for what is known", func() {
-		src := fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.SparseNulls, usagefake.WeeklyFirst}})
-		last := read(src)
-		b := wire.CodexRateLimitsUpdated(last, read(src))
+		b := updates(fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.SparseNulls, usagefake.WeeklyFirst}}), 1)[0]
 		Expect(dig(b, "rateLimits", "primary")).To(Equal(map[string]any{"usedPercent": 22.0, "windowDurationMins": nil, "resetsAt": nil}))
 		Expect(dig(b, "rateLimits", "secondary")).To(Equal(map[string]any{"usedPercent": 12.0, "windowDurationMins": nil, "resetsAt": nil}))
 	})
-	It("leaves out a window of which the last answer knew nothing", func() {
-		b := wire.CodexRateLimitsUpdated(usagefake.Quota{}, usagefake.Quota{Windows: []usagefake.Window{{ID: "w"}}})
-		Expect(dig(b, "rateLimits", "primary")).To(BeNil())
+	It("is one for each limit of which the update speaks, those of models by their names", func() {
+		src := fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.ModelWindow, usagefake.SparseWindow}})
+		var limits []any
+		for _, b := range updates(src, 3) {
+			limits = append(limits, dig(b, "rateLimits", "limitId"), dig(b, "rateLimits", "limitName"))
+		}
+		Expect(limits).To(Equal([]any{"codex_opus", "Opus", "codex", nil, "codex", nil}))
+		src = fakeOf(usagefake.Config{Traps: []usagefake.Trap{usagefake.ModelWindow, usagefake.SparseNulls}})
+		all := updates(src, 1)
+		Expect(all).To(HaveLen(2))
+		Expect(dig(all[0], "rateLimits")).To(And(HaveKeyWithValue("limitId", "codex_opus"),
+			HaveKeyWithValue("primary", HaveKeyWithValue("usedPercent", 32.0)), HaveKeyWithValue("secondary", BeNil())))
+		Expect(dig(all[1], "rateLimits", "secondary", "usedPercent")).To(Equal(22.0))
+	})
+	DescribeTable("is one of the account beside that of a model where it says", func(update usagefake.Quota) {
+		update.Sparse, update.Windows = true, []usagefake.Window{{ID: "o", Scope: "Opus"}}
+		all := wire.CodexRateLimitsUpdated(usagefake.Quota{}, update)
+		Expect(all).To(HaveLen(2))
+		Expect(dig(all[1], "rateLimits", "limitId")).To(Equal("codex"))
+	},
+		Entry("a plan", usagefake.Quota{Plan: "plus"}),
+		Entry("a limit that is reached", usagefake.Quota{Reached: "r"}),
+		Entry("a balance", usagefake.Quota{Balance: &usagefake.Balance{}}),
+	)
+	It("has a window of which the last answer knew nothing in the first slot that is free, and none where there is no free one", func() {
+		last := usagefake.Quota{Windows: []usagefake.Window{{ID: "a"}}}
+		update := usagefake.Quota{Sparse: true, Windows: []usagefake.Window{{ID: "b", UsedPercent: 5}, {ID: "c", UsedPercent: 6}}}
+		all := wire.CodexRateLimitsUpdated(last, update)
+		Expect(all).To(HaveLen(1))
+		Expect(dig(all[0], "rateLimits")).To(And(HaveKeyWithValue("primary", BeNil()), HaveKeyWithValue("secondary", HaveKeyWithValue("usedPercent", 5.0))))
+		Expect(dig(wire.CodexRateLimitsUpdated(usagefake.Quota{}, update)[0], "rateLimits", "primary", "usedPercent")).To(Equal(5.0))
 	})
 })
 
@@ -120,6 +166,16 @@ var _ = Describe("The web back end of Codex", func() {
 		Expect(dig(b, "rate_limit")).To(And(HaveKeyWithValue("allowed", false), HaveKeyWithValue("limit_reached", true), HaveKeyWithValue("secondary_window", BeNil())))
 		Expect(dig(b, "rate_limit", "primary_window")).To(And(HaveKeyWithValue("limit_window_seconds", 2592000.0), HaveKeyWithValue("reset_after_seconds", -3600.0)))
 	})
+	It("does not allow anything while a window is used up, also where the limit has no name", func() {
+		b := wire.CodexWeb(usagefake.Quota{Windows: []usagefake.Window{{UsedPercent: 100}}})
+		Expect(dig(b, "rate_limit")).To(And(HaveKeyWithValue("allowed", false), HaveKeyWithValue("limit_reached", true)))
+	})
+	It("has no reset come a moment too soon, and does not say how long that is where it does not know since when", func() {
+		q := usagefake.Quota{AsOf: noon.Add(time.Millisecond), Windows: []usagefake.Window{{ResetsAt: noon.Add(time.Minute)}}}
+		Expect(dig(wire.CodexWeb(q), "rate_limit", "primary_window", "reset_after_seconds")).To(Equal(60.0))
+		q.AsOf = time.Time{}
+		Expect(dig(wire.CodexWeb(q), "rate_limit", "primary_window")).To(And(HaveKeyWithValue("reset_after_seconds", BeNil()), HaveKeyWithValue("reset_at", Not(BeNil()))))
+	})
 	It("has null for a reset time that is not known", func() {
 		Expect(dig(wire.CodexWeb(first(usagefake.ScriptAvailable, usagefake.NoResetTime)), "rate_limit", "primary_window")).To(
 			And(HaveKeyWithValue("reset_at", BeNil()), HaveKeyWithValue("reset_after_seconds", BeNil())))
@@ -127,5 +183,8 @@ var _ = Describe("The web back end of Codex", func() {
 	It("has credits and no limit for an account that pays by use", func() {
 		Expect(wire.CodexWeb(first(usagefake.ScriptBalance))).To(BeEquivalentTo(
 			`{"plan_type":null,"rate_limit":null,"credits":{"has_credits":true,"unlimited":false,"balance":"86.42"}}`))
+		for _, b := range []*usagefake.Balance{{}, first(usagefake.ScriptBalance, usagefake.BalanceUnavailable).Balance} {
+			Expect(dig(wire.CodexWeb(usagefake.Quota{Balance: b}), "credits", "has_credits")).To(BeFalse())
+		}
 	})
 })

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"time"
@@ -32,6 +33,11 @@ const (
 	all       = 100 // percent
 )
 
+// minutes are the length of a window. One that is not said is that of its id.
+func minutes(w usagefake.Window) int {
+	return cmp.Or(w.DurationMins, map[string]int{"session": fiveHours, "weekly": week}[w.ID])
+}
+
 // encode is JSON on one line, with <, > and & as they are.
 func encode(v any) []byte {
 	var b bytes.Buffer
@@ -58,6 +64,9 @@ func number(f float64) *float64 {
 	}
 	return &f
 }
+
+// wholeSeconds are rounded up: who waits so long does not come a moment too soon.
+func wholeSeconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 
 func seconds(t time.Time) *int64 {
 	if t.IsZero() {

@@ -44,7 +44,9 @@ func ExampleCodexRateLimitsUpdated() {
 	last, _ := src.ReadQuota(ctx)
 	_, _ = src.ReadQuota(ctx)
 	update, _ := src.ReadQuota(ctx)
-	fmt.Printf("%.116s…\n", wire.CodexRateLimitsUpdated(last, update))
+	for _, params := range wire.CodexRateLimitsUpdated(last, update) {
+		fmt.Printf("%.116s…\n", params)
+	}
 	// Output: {"rateLimits":{"limitId":"codex","limitName":null,"primary":null,"secondary":{"usedPercent":23,"windowDurationMins":…
 }
 

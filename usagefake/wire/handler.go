@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/understudy-go/understudy/usagefake"
 )
@@ -16,6 +16,7 @@ import (
 // Handler serves what a source answers, to a host that takes it for a vendor:
 //
 //	GET  /api/oauth/usage                        ClaudeUsage
+//	GET  /claude/rate_limit_events               ClaudeRateLimitEvents, a line each
 //	GET  /backend-api/wham/usage                 CodexWeb, with its headers x-codex-…-used-percent and x-codex-credits-balance
 //	GET  /account/rateLimits/read                CodexRateLimits
 //	POST /account/rateLimitResetCredit/consume   CodexConsume, for {"idempotencyKey":"…"}
@@ -23,67 +24,89 @@ import (
 //	GET  /ccusage/daily                          CCUsageDaily
 //	GET  /report                                 Report, with the status 200 whatever it is
 //
-// The two paths of the Codex app server are methods of its protocol, which has no HTTP; they are here for a host that puts a transport of its
-// own in between.
+// The two paths of the Codex app server are methods of its protocol, which has no HTTP, and Claude's events are lines of its stream; they are
+// here for a host that puts a transport of its own in between. Which credit is redeemed is not for the client to say: a creditId is refused.
 //
-// Each request is one call of the source. It needs no credentials. Its errors have the JSON {"error":{"type","message"}} and these statuses:
-// signed out 401; unsupported, and a balance where there is none, 404; throttled 429 with Retry-After, in whole seconds; anything else 500. A
-// malformed answer has the status 200. After an answer that was lost the connection breaks, and a call that hangs does so until the client
-// goes away.
+// Each request is one call of the source. It needs no credentials. Errors have the JSON {"error":{"type","message"}} and these statuses: 401
+// signed out; 404 unsupported, no balance, or no such path; 405 another method, of which HEAD is one; 400 a body that is none, and 413 one of more
+// than 64 KiB; 429 throttled, with Retry-After in whole seconds; 500 anything else. A malformed answer has the status 200. After an answer that was
+// lost the connection breaks, and a call that hangs does so until the client goes away. Each answer has a connection of its own, as Go's client
+// repeats a GET that fails on one which it has used before.
 //
-// HTTP has no updates. Where the source answers with one, it is merged into the answer before.
+// HTTP has no updates. Where the source answers with one, it is merged into the answer before. One that is of an earlier time than that, as a later
+// one has overtaken it, is left out.
 func Handler(src usagefake.Source, u Units) http.Handler {
 	h := &handler{src: src}
-	mux := http.NewServeMux()
-	for path, encode := range map[string]func(usagefake.Quota) []byte{
-		"/api/oauth/usage":         ClaudeUsage,
-		"/account/rateLimits/read": CodexRateLimits,
-	} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+	quota := func(serve func(http.ResponseWriter, usagefake.Quota)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			if q, ok := h.quota(w, r); ok {
-				send(w, http.StatusOK, encode(q))
+				serve(w, q)
 			}
-		})
+		}
 	}
-	mux.HandleFunc("GET /backend-api/wham/usage", func(w http.ResponseWriter, r *http.Request) {
-		if q, ok := h.quota(w, r); ok {
+	h.routes = map[string]http.HandlerFunc{
+		"GET /api/oauth/usage":         quota(func(w http.ResponseWriter, q usagefake.Quota) { send(w, http.StatusOK, ClaudeUsage(q)) }),
+		"GET /account/rateLimits/read": quota(func(w http.ResponseWriter, q usagefake.Quota) { send(w, http.StatusOK, CodexRateLimits(q)) }),
+		"GET /claude/rate_limit_events": quota(func(w http.ResponseWriter, q usagefake.Quota) {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			for _, event := range ClaudeRateLimitEvents(q, u) {
+				_, _ = w.Write(append(event, '\n'))
+			}
+		}),
+		"GET /backend-api/wham/usage": quota(func(w http.ResponseWriter, q usagefake.Quota) {
 			codexHeaders(w.Header(), q)
 			send(w, http.StatusOK, CodexWeb(q))
-		}
-	})
-	mux.HandleFunc("GET /user/balance", func(w http.ResponseWriter, r *http.Request) {
-		q, ok := h.quota(w, r)
-		switch {
-		case !ok:
-		case q.Balance == nil:
-			refuse(w, http.StatusNotFound, "not_found_error", "this account has no balance")
-		default:
+		}),
+		"GET /user/balance": quota(func(w http.ResponseWriter, q usagefake.Quota) {
+			if q.Balance == nil {
+				refuse(w, http.StatusNotFound, notFound, "this account has no balance")
+				return
+			}
 			send(w, http.StatusOK, DeepSeekBalance(q, u))
-		}
-	})
-	mux.HandleFunc("GET /report", func(w http.ResponseWriter, r *http.Request) {
-		q, err := h.read(r)
-		if err == nil || !h.breaks(w, r, err) {
-			send(w, http.StatusOK, Report(q, err))
-		}
-	})
-	mux.HandleFunc("GET /ccusage/daily", func(w http.ResponseWriter, r *http.Request) {
-		records, err := src.ReadTokenUsage(r.Context())
-		if err != nil {
-			h.fail(w, r, err)
-			return
-		}
-		send(w, http.StatusOK, CCUsageDaily(records))
-	})
-	mux.HandleFunc("POST /account/rateLimitResetCredit/consume", h.consume)
-	return mux
+		}),
+		"GET /report": func(w http.ResponseWriter, r *http.Request) {
+			q, err := h.read(r)
+			if err == nil || !h.breaks(w, r, err) {
+				send(w, http.StatusOK, Report(q, err))
+			}
+		},
+		"GET /ccusage/daily": func(w http.ResponseWriter, r *http.Request) {
+			records, err := src.ReadTokenUsage(r.Context())
+			if err != nil {
+				h.fail(w, r, err)
+				return
+			}
+			send(w, http.StatusOK, CCUsageDaily(records))
+		},
+		"POST /account/rateLimitResetCredit/consume": h.consume,
+	}
+	return h
 }
 
 type handler struct {
-	src usagefake.Source
+	src    usagefake.Source
+	routes map[string]http.HandlerFunc // by method and path
 
 	mu   sync.Mutex
 	last usagefake.Quota
+}
+
+// ServeHTTP does what http.ServeMux would, whose errors have another form, and which takes HEAD for GET.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Connection", "close")
+	path := r.URL.Path
+	if serve := h.routes[r.Method+" "+path]; serve != nil {
+		serve(w, r)
+		return
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if h.routes[method+" "+path] != nil {
+			w.Header().Set("Allow", method)
+			refuse(w, http.StatusMethodNotAllowed, badRequest, path+" is for "+method)
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, notFound, "there is no "+path)
 }
 
 func (h *handler) read(r *http.Request) (usagefake.Quota, error) {
@@ -93,7 +116,9 @@ func (h *handler) read(r *http.Request) (usagefake.Quota, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.last = h.last.Merge(q)
+	if late := q.Sparse && !q.AsOf.IsZero() && q.AsOf.Before(h.last.AsOf); !late {
+		h.last = h.last.Merge(q)
+	}
 	return h.last, nil // the next merge makes another
 }
 
@@ -102,32 +127,69 @@ func (h *handler) quota(w http.ResponseWriter, r *http.Request) (usagefake.Quota
 	q, err := h.read(r)
 	switch {
 	case err != nil:
-		h.fail(w, r, err)
 	case q.Status == usagefake.NeedsAuth:
-		h.fail(w, r, fmt.Errorf("usagefake: %w (%s)", usagefake.ErrSignedOut, q.Reason))
+		err = because(usagefake.ErrSignedOut, q.Reason)
 	case q.Status == usagefake.Unsupported:
-		h.fail(w, r, fmt.Errorf("usagefake: %w (%s)", usagefake.ErrUnsupported, q.Reason))
-	default:
-		return q, true
+		err = because(usagefake.ErrUnsupported, q.Reason)
 	}
-	return q, false
+	if err != nil {
+		h.fail(w, r, err)
+	}
+	return q, err == nil
+}
+
+func because(err error, reason string) error {
+	if reason == "" {
+		return err
+	}
+	return fmt.Errorf("usagefake: %w (%s)", err, reason)
 }
 
 func (h *handler) consume(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		IdempotencyKey string `json:"idempotencyKey"`
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil || json.Unmarshal(body, &in) != nil || in.IdempotencyKey == "" {
-		refuse(w, http.StatusBadRequest, "invalid_request_error", `the body must be an object with an idempotencyKey, such as {"idempotencyKey":"key-1"}`)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", fmt.Sprintf("the body must have at most %d bytes", tooLarge.Limit))
 		return
 	}
-	done, err := h.src.RedeemQuotaReset(r.Context(), in.IdempotencyKey)
+	in, key := members(body), ""
+	switch {
+	case err != nil || json.Unmarshal(in["idempotencyKey"], &key) != nil || key == "":
+		refuse(w, http.StatusBadRequest, badRequest, `the body must be an object with an idempotencyKey, such as {"idempotencyKey":"key-1"}`)
+		return
+	case in["creditId"] != nil && string(in["creditId"]) != "null":
+		refuse(w, http.StatusBadRequest, badRequest, "creditId must be null or left out: it is the back end that picks a credit")
+		return
+	}
+	done, err := h.src.RedeemQuotaReset(r.Context(), key)
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
 	send(w, http.StatusOK, CodexConsume(done))
+}
+
+// largest is how many bytes a body may have.
+const largest = 64 << 10
+
+// members are those of a JSON object. Where it is none, or has one twice, there are none. encoding/json itself would take a key in other letters, and
+// the last one of two.
+func members(data []byte) map[string]json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if begin, _ := d.Token(); begin != json.Delim('{') || !json.Valid(data) {
+		return nil
+	}
+	out := map[string]json.RawMessage{}
+	for d.More() {
+		key, _ := d.Token()
+		name, _ := key.(string)
+		var value json.RawMessage
+		if _ = d.Decode(&value); out[name] != nil {
+			return nil
+		}
+		out[name] = value
+	}
+	return out
 }
 
 // breaks is where there is no status for an error, as the answer has not arrived, or is none.
@@ -148,17 +210,22 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case h.breaks(w, r, err):
 	case errors.As(err, &throttled):
-		after := (throttled.RetryAfter + time.Second - 1) / time.Second // not a moment too soon
-		w.Header().Set("Retry-After", strconv.FormatInt(int64(after), 10))
+		w.Header().Set("Retry-After", strconv.FormatInt(max(0, wholeSeconds(throttled.RetryAfter)), 10))
 		refuse(w, http.StatusTooManyRequests, "rate_limit_error", err.Error())
 	case errors.Is(err, usagefake.ErrSignedOut):
 		refuse(w, http.StatusUnauthorized, "authentication_error", err.Error())
 	case errors.Is(err, usagefake.ErrUnsupported):
-		refuse(w, http.StatusNotFound, "not_found_error", err.Error())
+		refuse(w, http.StatusNotFound, notFound, err.Error())
 	default:
 		refuse(w, http.StatusInternalServerError, "api_error", err.Error())
 	}
 }
+
+// Types of errors, as Claude has them.
+const (
+	badRequest = "invalid_request_error"
+	notFound   = "not_found_error"
+)
 
 func refuse(w http.ResponseWriter, status int, kind, message string) {
 	type detail struct {

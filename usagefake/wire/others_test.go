@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -56,6 +58,10 @@ var _ = Describe("The daily rows of ccusage", func() {
 		Expect(dig(wire.CCUsageDaily(records(usagefake.UnpricedEndpoint)), "totals")).To(And(
 			HaveKeyWithValue("totalCost", 0.0), HaveKeyWithValue("unpricedModels", []any{usagefake.PricedModel})))
 	})
+	It("sort the models that have no price", func() {
+		b := wire.CCUsageDaily([]usagefake.TokenRecord{{Model: "c"}, {Model: "a"}, {Model: "b"}, {Model: "a"}})
+		Expect(dig(b, "totals", "unpricedModels")).To(Equal([]any{"a", "b", "c"}))
+	})
 	It("of nothing are an empty list", func() {
 		b := wire.CCUsageDaily(nil)
 		Expect(dig(b, "daily")).To(BeEmpty())
@@ -96,7 +102,11 @@ var _ = Describe("A usage report", func() {
 	DescribeTable("has a tone for each percentage:", func(percent, left float64, tone string) {
 		b := wire.Report(usagefake.Quota{Windows: []usagefake.Window{{UsedPercent: percent, DurationMins: 43200}}}, nil)
 		Expect(dig(b, "windows", 0)).To(Equal(map[string]any{"id": "2592000s", "label": "", "usedPct": percent, "remainingPct": left, "resetsAt": nil, "tone": tone}))
-	}, Entry(nil, 0.0, 100.0, "ok"), Entry(nil, 69.0, 31.0, "ok"), Entry(nil, 70.0, 30.0, "warning"), Entry(nil, 90.0, 10.0, "warning"), Entry(nil, 91.0, 9.0, "danger"), Entry(nil, 130.0, 0.0, "danger"))
+	}, Entry(nil, 0.0, 100.0, "ok"), Entry(nil, 69.0, 31.0, "ok"), Entry(nil, 70.0, 30.0, "warning"), Entry(nil, 90.0, 10.0, "warning"), Entry(nil, 90.5, 9.5, "danger"), Entry(nil, 130.0, 0.0, "danger"))
+	It("says times in UTC, whatever zone they have", func() {
+		q := usagefake.Quota{Windows: []usagefake.Window{{ResetsAt: noon.In(time.FixedZone("far", 9*3600))}}}
+		Expect(dig(wire.Report(q, nil), "windows", 0, "resetsAt")).To(Equal("2026-07-01T12:00:00.000Z"))
+	})
 	It("has no numbers for what is no number, and its own name where the length is not known", func() {
 		b := wire.Report(usagefake.Quota{Windows: []usagefake.Window{{ID: "w", UsedPercent: math.NaN()}}}, nil)
 		Expect(dig(b, "windows", 0)).To(Equal(map[string]any{"id": "w", "label": "", "usedPct": nil, "remainingPct": nil, "resetsAt": nil, "tone": "default"}))
@@ -155,8 +165,8 @@ var _ = Describe("Every encoder", func() {
 		}
 		for _, q := range said {
 			for _, u := range []wire.Units{{}, {Percent: true, Millis: true, Numbers: true}} {
-				for _, b := range append(wire.ClaudeRateLimitEvents(q, u), wire.CodexRateLimits(q), wire.CodexRateLimitsUpdated(said[0], q), wire.CodexWeb(q), wire.ClaudeUsage(q),
-					wire.DeepSeekBalance(q, u), wire.Report(q, nil)) {
+				for _, b := range slices.Concat(wire.ClaudeRateLimitEvents(q, u), wire.CodexRateLimitsUpdated(said[0], q), [][]byte{
+					wire.CodexRateLimits(q), wire.CodexWeb(q), wire.ClaudeUsage(q), wire.DeepSeekBalance(q, u), wire.Report(q, nil)}) {
 					Expect(json.Valid(b)).To(BeTrue(), "%s", b)
 				}
 			}
