@@ -14,5 +14,6 @@
 // A bare array of steps is a script too. [Parse] is strict: an error says which step, which key, and what would be right.
 // [Schema] describes the language as a JSON Schema.
 //
-// A [File] gives an agent its script for each turn, as .fake-agent.json does.
+// A [File] gives an agent its script for each turn, as .fake-agent.json does. Its steps may have placeholders, such as {{input}} for the
+// turn's prompt: see [TemplateStep].
 package script

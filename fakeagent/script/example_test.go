@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -31,6 +32,40 @@ func ExampleParse() {
 	// Output:
 	// step 2 (write): unknown key "contnet", did you mean "content"?
 	// script.json:3:31
+}
+
+// A file's steps may have placeholders. Whoever plays the step has the values.
+func ExampleTemplateStep_Fill() {
+	f, err := script.ParseFile([]byte(`[{"mcp": {"server": "notes", "tool": "add", "arguments": {"text": "Told: {{input}}", "tags": "{{step:first.tags}}"}}}]`))
+	if err != nil {
+		panic(err)
+	}
+	step, err := f.Turns[0].Steps[0].(script.TemplateStep).Fill(func(name string) (json.RawMessage, error) {
+		switch name {
+		case "input":
+			return json.Marshal("buy milk")
+		case "step:first.tags":
+			return json.RawMessage(`["home", "urgent"]`), nil
+		}
+		return nil, fmt.Errorf("there is no %s", name)
+	})
+	fmt.Println(script.New(step), err)
+	// Output:
+	// {"steps":[{"mcp":{"server":"notes","tool":"add","arguments":{"text":"Told: buy milk","tags":["home","urgent"]}}}]} <nil>
+}
+
+// A part of a result is named by members, numbers and selectors.
+func ExampleLookup() {
+	result := json.RawMessage(`{"items": [{"title": "v1.0", "files": ["a.txt"]}, {"title": "v1.1", "files": ["b.txt", "c.txt"]}]}`)
+	for _, path := range []string{"items.0.title", "items[title=v1.1].files", "items[title=v1.1].files.1", "items.2"} {
+		part, ok := script.Lookup(result, path)
+		fmt.Printf("%s: %s %v\n", path, part, ok)
+	}
+	// Output:
+	// items.0.title: "v1.0" true
+	// items[title=v1.1].files: ["b.txt","c.txt"] true
+	// items[title=v1.1].files.1: "c.txt" true
+	// items.2:  false
 }
 
 // A file has a script for each turn, and routes for prompts that fit.

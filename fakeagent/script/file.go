@@ -1,6 +1,7 @@
 package script
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -31,10 +32,12 @@ type When struct {
 	Attempt int // the Nth time that the agent got this very prompt, from 1
 }
 
-// Pattern is a text that a prompt must contain, or a regular expression that must match somewhere in it.
+// Pattern is a text that a prompt must contain, or a regular expression that must match somewhere in it, or says that the prompt must be an
+// object in JSON.
 type Pattern struct {
 	Text   string
 	Regexp *regexp.Regexp
+	Object bool
 }
 
 // Request is a turn that wants a script.
@@ -50,7 +53,8 @@ type Field struct {
 	Read func(value []byte) error // its error completes the sentence that begins with the key, such as: must be a string
 }
 
-// ParseFile reads a file of scripts. It is as strict as [Parse]. A file that may have fields of the caller's need not have any scripts.
+// ParseFile reads a file of scripts, whose steps may have placeholders: see [TemplateStep]. It is as strict as [Parse]. A file that may have
+// fields of the caller's need not have any scripts.
 func ParseFile(data []byte, fields ...Field) (File, error) {
 	var f File
 	err := parseText(string(data), func(o *object) {
@@ -61,7 +65,7 @@ func ParseFile(data []byte, fields ...Field) (File, error) {
 		if len(fields) > 0 && o.member("stepDelayMs") == nil { // which would have no steps to delay
 			o.missing = nil
 		}
-	})
+	}, templated)
 	if err != nil {
 		return File{}, err
 	}
@@ -118,6 +122,7 @@ func (f File) Pick(r Request, taken map[int]int) (s Script, route int, ok bool) 
 func (w When) fits(r Request) bool {
 	return strings.Contains(r.Prompt, w.Prompt.Text) &&
 		(w.Prompt.Regexp == nil || w.Prompt.Regexp.MatchString(r.Prompt)) &&
+		(!w.Prompt.Object || strings.HasPrefix(strings.TrimSpace(r.Prompt), "{") && json.Valid([]byte(r.Prompt))) &&
 		(w.Turn == 0 || w.Turn == r.Turn) &&
 		(w.Attempt == 0 || w.Attempt == r.Attempt)
 }
@@ -179,7 +184,11 @@ func (p *Pattern) shape(o *object) {
 		}
 		p.Regexp = re
 	}
-	o.either("text", "regexp")
+	o.flag(&p.Object, "object", "true: the prompt is an object in JSON")
+	if o.mode == parsing && o.member("object") != nil && !p.Object {
+		o.fail("object", "must be true, is false") // which would say nothing, and seem to say the opposite
+	}
+	o.oneOf("text", "regexp", "object")
 }
 
 // FromPrompt is the script that a prompt carries: the body of its one fenced block whose language is fake-agent, else the whole

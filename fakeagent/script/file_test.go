@@ -47,6 +47,14 @@ var refusedFiles = []refused{
 	{because: "a prompt is a number", json: `{"routes":[{"when":{"prompt":▸5},"steps":[]}]}`, reason: "route 1: when: prompt: must be a string, or an object, is 5"},
 	{because: "a prompt is empty, which all would contain", json: `{"routes":[{"when":{"prompt":▸""},"steps":[]}]}`, reason: "route 1: when: prompt: text must not be empty"},
 	{because: "a prompt has a text and a regular expression", json: `{"routes":[{"when":{"prompt":{"regexp":"x","text":▸"x"}},"steps":[]}]}`, reason: "route 1: when: prompt: text and regexp exclude each other"},
+	{because: "a prompt says nothing", json: `{"routes":[{"when":{"prompt":▸{}},"steps":[]}]}`, reason: "route 1: when: prompt: needs text, regexp or object"},
+	{because: "a prompt is no object", json: `{"routes":[{"when":{"prompt":{"object":▸false}},"steps":[]}]}`, reason: "route 1: when: prompt: object must be true, is false"},
+	{because: "a prompt is an object in words", json: `{"routes":[{"when":{"prompt":{"object":▸"yes"}},"steps":[]}]}`, reason: `route 1: when: prompt: object must be true or false, is "yes"`},
+	{because: "a prompt is an object and has a text", json: `{"routes":[{"when":{"prompt":{"text":▸"x","object":true}},"steps":[]}]}`, reason: "route 1: when: prompt: text and object exclude each other"},
+	{because: "a prompt is an object and has a regular expression", json: `{"routes":[{"when":{"prompt":{"object":true,"regexp":▸"x"}},"steps":[]}]}`, reason: "route 1: when: prompt: regexp and object exclude each other"},
+	{because: "a when is a placeholder", json: `{"routes":[{"when":{"turn":▸"{{config.turn}}"},"steps":[]}]}`, reason: `route 1: when: turn must be a whole number, is "{{config.turn}}"`},
+	{because: "a delay is a placeholder", json: `{"turns":[{"steps":[],"stepDelayMs":▸"{{config.delay}}"}]}`, reason: "turn 1: stepDelayMs " + milliseconds + `, is "{{config.delay}}"`},
+	{because: "a step is wrong beside its placeholders", json: `{"turns":[[{"say":"{{input}}"},{"bash":{"command":"{{input}}","exitCode":▸1.5}}]]}`, reason: "turn 1: step 2 (bash): exitCode must be a whole number, is 1.5"},
 	{because: "a prompt has an unknown key", json: `{"routes":[{"when":{"prompt":{▸"regex":"x"}},"steps":[]}]}`, reason: `route 1: when: prompt: unknown key "regex", did you mean "regexp"?`},
 	{because: "a regular expression is broken", json: `{"routes":[{"when":{"prompt":{"regexp":▸"a("}},"steps":[]}]}`, reason: "route 1: when: prompt: regexp does not compile: missing closing ): `a(`"},
 }
@@ -100,6 +108,10 @@ var _ = Describe("A file of scripts", func() {
 		Entry("but not if the text only matches as a regular expression", `{"prompt":"t.e"}`, script.Request{Prompt: "fix the tests", Turn: 1}, false),
 		Entry("if the regular expression matches somewhere", `{"prompt":{"regexp":"t[he]+"}}`, script.Request{Prompt: "fix the tests", Turn: 1}, true),
 		Entry("but not if it matches nowhere", `{"prompt":{"regexp":"^the"}}`, script.Request{Prompt: "fix the tests", Turn: 1}, false),
+		Entry("if the prompt is an object in JSON", `{"prompt":{"object":true}}`, script.Request{Prompt: " {\"a\": 1}\n", Turn: 1}, true),
+		Entry("but not if it is a list", `{"prompt":{"object":true}}`, script.Request{Prompt: `[{}]`, Turn: 1}, false),
+		Entry("but not if it only begins as an object", `{"prompt":{"object":true}}`, script.Request{Prompt: `{a}`, Turn: 1}, false),
+		Entry("but not if an object is only in it", `{"prompt":{"object":true}}`, script.Request{Prompt: `{} {}`, Turn: 1}, false),
 		Entry("if it is that turn of the agent", `{"turn":2}`, script.Request{Prompt: "x", Turn: 2, Attempt: 1}, true),
 		Entry("but not if it is another", `{"turn":2}`, script.Request{Prompt: "x", Turn: 1, Attempt: 2}, false),
 		Entry("if the agent gets this prompt for that time", `{"attempt":2}`, script.Request{Prompt: "x", Turn: 5, Attempt: 2}, true),
@@ -181,18 +193,23 @@ var _ = Describe("A file of scripts in Go and in JSON", func() {
 			script.File{Routes: []script.Route{
 				{When: script.When{Prompt: script.Pattern{Text: "fix"}, Turn: 2, Attempt: 3}, Times: 4, Script: script.Script{StepDelay: time.Millisecond}},
 				{When: script.When{Prompt: script.Pattern{Regexp: regexp.MustCompile(`(?i)\bfix\b`)}}},
+				{When: script.When{Prompt: script.Pattern{Object: true}}},
 			}},
-			`{"routes":[{"when":{"prompt":"fix","turn":2,"attempt":3},"times":4,"stepDelayMs":1,"steps":[]},{"when":{"prompt":{"regexp":"(?i)\\bfix\\b"}},"steps":[]}]}`),
+			`{"routes":[{"when":{"prompt":"fix","turn":2,"attempt":3},"times":4,"stepDelayMs":1,"steps":[]},{"when":{"prompt":{"regexp":"(?i)\\bfix\\b"}},"steps":[]},`+
+				`{"when":{"prompt":{"object":true}},"steps":[]}]}`),
 		Entry("turns and routes", script.File{Turns: []script.Script{{}}, Routes: []script.Route{{When: script.When{Turn: 1}}}},
 			`{"turns":[[]],"routes":[{"when":{"turn":1},"steps":[]}]}`),
 		Entry("nothing, which is no routes", script.File{}, `{"routes":[]}`),
 	)
 
-	It("survives the way to JSON and back, whatever is in it", func() {
+	It("survives the way to JSON and back, whatever is in it, but that what looks like a placeholder in Go is one in the file", func() {
 		for seed := range uint64(1000) {
 			f := generatedFile(seed)
 			text := written(f)
-			Expect(script.ParseFile([]byte(text))).To(Equal(f), "seed %d: %s", seed, text)
+			back, err := script.ParseFile([]byte(text))
+			Expect(err).NotTo(HaveOccurred(), "seed %d: %s", seed, text)
+			Expect(back).To(Equal(withTemplates(f)), "seed %d: %s", seed, text)
+			Expect(written(back)).To(Equal(text), "seed %d", seed)
 		}
 	})
 
@@ -237,6 +254,8 @@ var _ = Describe("A file of scripts in Go and in JSON", func() {
 		Entry("a wrong step of a route", script.File{Routes: []script.Route{{Script: script.New(script.Raw(""))}}}, "route 1: step 1 (raw): text must not be empty"),
 		Entry("a route that is taken less than no times", script.File{Routes: []script.Route{{Times: -1}}}, "route 1: times must be 1 or more, is -1"),
 		Entry("a turn before the first one", script.File{Routes: []script.Route{{When: script.When{Turn: -1}}}}, "route 1: when: turn must be 1 or more, is -1"),
+		Entry("a prompt that is an object and has a text", script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Text: "x", Object: true}}}}},
+			"route 1: when: prompt: text and object exclude each other"),
 		Entry("a prompt with a text and a regular expression", script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Text: "x", Regexp: regexp.MustCompile("x")}}}}},
 			"route 1: when: prompt: text and regexp exclude each other"),
 		Entry("an empty regular expression, which no file can have", script.File{Routes: []script.Route{{When: script.When{Prompt: script.Pattern{Regexp: regexp.MustCompile("")}}}}},

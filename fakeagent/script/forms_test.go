@@ -38,6 +38,54 @@ var forms = []form{
 		`{"mcp":{"server":"*","tool":"ping"}}`, []string{`{"mcp":{"tool":"ping","server":"*"}}`},
 	},
 	{
+		"calls an MCP tool with all that a call can have", script.MCPStep{
+			Server: "s", Tool: "t", Arguments: json.RawMessage(`{"a":[{}]}`), ID: "first call",
+			Row:  &script.MCPRow{Name: "visualize", ItemType: "mcp_tool_call", Hold: 300 * time.Millisecond},
+			Then: []script.Step{script.Say("ok"), script.MCP("s", "u", nil)}, Else: []script.Step{script.Fail("no")},
+		},
+		`{"mcp":{"server":"s","tool":"t","arguments":{"a":[{}]},"id":"first call","row":{"name":"visualize","itemType":"mcp_tool_call","holdMs":300},` +
+			`"then":[{"say":"ok"},{"mcp":{"server":"s","tool":"u"}}],"else":[{"fail":"no"}]}}`,
+		nil,
+	},
+	{
+		"calls an MCP tool in a row of its own", script.MCPStep{Server: "s", Tool: "t", Row: &script.MCPRow{Name: "r"}},
+		`{"mcp":{"server":"s","tool":"t","row":{"name":"r"}}}`, []string{`{"mcp":{"server":"s","tool":"t","row":{"name":"r","holdMs":0},"then":[],"else":[]}}`},
+	},
+	{
+		"asks a question", script.QuestionStep{Questions: []script.Question{{ID: "q", Header: "H", Question: "Q?"}}},
+		`{"question":{"questions":[{"id":"q","header":"H","question":"Q?"}]}}`,
+		[]string{`{"question":{"blocking":false,"questions":[{"question":"Q?","header":"H","id":"q","options":[],"multiSelect":false}]}}`},
+	},
+	{
+		"asks two questions and waits for the answers", script.QuestionStep{
+			Questions: []script.Question{
+				{ID: "color", Header: "Color", Question: "Which?", Options: []script.QuestionOption{{Label: "blue", Description: "as it was"}, {Label: "green"}}},
+				{ID: "sizes", Header: "Sizes", Question: "Which ones?", Options: []script.QuestionOption{{Label: "S"}}, MultiSelect: true},
+			},
+			Blocking: true,
+		},
+		`{"question":{"questions":[{"id":"color","header":"Color","question":"Which?","options":[{"label":"blue","description":"as it was"},{"label":"green"}]},` +
+			`{"id":"sizes","header":"Sizes","question":"Which ones?","options":[{"label":"S"}],"multiSelect":true}],"blocking":true}}`,
+		nil,
+	},
+	{
+		"has a sub-agent do a task", script.TaskStep{Description: "look around", Type: "explorer", Steps: []script.Step{script.Think("hm"), script.BashRun("ls")}},
+		`{"task":{"description":"look around","type":"explorer","steps":[{"think":"hm"},{"bash":{"command":"ls","run":true}}]}}`, nil,
+	},
+	{
+		"has a sub-agent do a task without steps", script.TaskStep{Description: "rest"},
+		`{"task":{"description":"rest","steps":[]}}`, nil,
+	},
+	{
+		"emits an event", script.EventStep{Type: "turn.diff.updated", ItemID: "i", RequestID: "r", Payload: json.RawMessage(`{"unifiedDiff":"<none>"}`)},
+		`{"event":{"type":"turn.diff.updated","itemId":"i","requestId":"r","payload":{"unifiedDiff":"<none>"}}}`,
+		[]string{`{"event":{"payload":{ "unifiedDiff" : "<none>" },"requestId":"r","itemId":"i","type":"turn.diff.updated"}}`},
+	},
+	{
+		"emits an event that is its type alone", script.EventStep{Type: "x"},
+		`{"event":{"type":"x"}}`, nil,
+	},
+	{
 		"says nothing", script.Say(""),
 		`{"say":""}`, []string{`{"say":{"text":""}}`},
 	},
@@ -125,7 +173,11 @@ var forms = []form{
 	},
 	{
 		"waits", script.Sleep(1500 * time.Millisecond),
-		`{"sleep":1500}`, []string{`{"sleep":{"ms":1500}}`, `{"sleep":1.5e3}`},
+		`{"sleep":1500}`, []string{`{"sleep":{"ms":1500}}`, `{"sleep":1.5e3}`, `{"sleep":{"ms":1500,"steers":false}}`},
+	},
+	{
+		"waits and takes steers meanwhile", script.SleepStep{Duration: time.Second, Steers: true},
+		`{"sleep":{"ms":1000,"steers":true}}`, []string{`{"sleep":{"steers":true,"ms":1e3}}`},
 	},
 	{
 		"waits no time", script.Sleep(0),

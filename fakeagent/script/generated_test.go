@@ -26,7 +26,7 @@ func generatedFile(seed uint64) (f script.File) {
 	for range g.IntN(3) {
 		f.Routes = append(f.Routes, script.Route{
 			When: script.When{
-				Prompt: pick(g, script.Pattern{}, script.Pattern{Text: g.filled()}, script.Pattern{Regexp: regexp.MustCompile(pick(g, `(?i)\bfix\b`, "<&>", `\x{1F44B}`))}),
+				Prompt: pick(g, script.Pattern{}, script.Pattern{Text: g.filled()}, script.Pattern{Object: true}, script.Pattern{Regexp: regexp.MustCompile(pick(g, `(?i)\bfix\b`, "<&>", `\x{1F44B}`))}),
 				Turn:   g.IntN(3), Attempt: g.IntN(3),
 			},
 			Times:  g.IntN(3),
@@ -36,12 +36,31 @@ func generatedFile(seed uint64) (f script.File) {
 	return f
 }
 
+// withTemplates is the file with placeholders in place of texts that look like some.
+func withTemplates(f script.File) (out script.File) {
+	templates := func(s script.Script) script.Script {
+		s, err := s.Templates()
+		if err != nil {
+			panic(err) // it was written
+		}
+		return s
+	}
+	for _, s := range f.Turns {
+		out.Turns = append(out.Turns, templates(s))
+	}
+	for _, r := range f.Routes {
+		r.Script = templates(r.Script)
+		out.Routes = append(out.Routes, r)
+	}
+	return out
+}
+
 func pick[V any](g generator, from ...V) V { return from[g.IntN(len(from))] }
 
 func (g generator) text() string {
 	var s string
 	for range g.IntN(5) {
-		s += pick(g, "a", " ", "\n", "\r\n", `"`, `\`, "<&>", "é", "e\u0301", "👨‍👩‍👧", "\u2028", "\x00", "{{input}}", "```")
+		s += pick(g, "a", " ", "\n", "\r\n", `"`, `\`, "<&>", "é", "e\u0301", "👨‍👩‍👧", "\u2028", "\x00", "{{input}}", "{{config.a b}}", "{{x}}", "```")
 	}
 	return s
 }
@@ -54,6 +73,18 @@ func (g generator) delay() time.Duration {
 
 func (g generator) json() json.RawMessage {
 	return pick(g, nil, json.RawMessage(`{}`), json.RawMessage(`[1,{"a":"b"},null]`), json.RawMessage(`"x"`), json.RawMessage(`0.10`), json.RawMessage(`false`))
+}
+
+func (g generator) object() json.RawMessage {
+	return pick(g, nil, json.RawMessage(`{}`), json.RawMessage(`{"a":[null,"{{thread}}"]}`), json.RawMessage(`{"\u007b{input}}":"\u007b{input}}"}`))
+}
+
+func (g generator) question() script.Question {
+	q := script.Question{ID: g.filled(), Header: g.filled(), Question: g.filled(), MultiSelect: pick(g, true, false)}
+	for range g.IntN(3) {
+		q.Options = append(q.Options, script.QuestionOption{Label: g.filled(), Description: g.text()})
+	}
+	return q
 }
 
 func (g generator) said() script.SayStep {
@@ -95,7 +126,7 @@ func (g generator) steps(depth int) []script.Step {
 }
 
 func (g generator) step(depth int) script.Step {
-	switch g.IntN(16) {
+	switch g.IntN(19) {
 	case 0:
 		return script.ThinkStep(g.said())
 	case 1:
@@ -109,7 +140,7 @@ func (g generator) step(depth int) script.Step {
 	case 5:
 		return script.FailStep{Message: g.text(), Code: g.IntN(5) - 2}
 	case 6:
-		return script.Sleep(g.delay())
+		return script.SleepStep{Duration: g.delay(), Steers: pick(g, true, false)}
 	case 7:
 		return script.HoldStep{Name: g.filled(), Open: pick(g, true, false)}
 	case 8:
@@ -132,13 +163,26 @@ func (g generator) step(depth int) script.Step {
 		}
 		return s
 	case 11:
-		return script.MCPStep{Server: g.filled(), Tool: g.filled(), Arguments: pick(g, nil, json.RawMessage(`{"a":[null]}`))}
+		return script.MCPStep{
+			Server: g.filled(), Tool: g.filled(), Arguments: g.object(), ID: pick(g, "", "id"), Then: g.steps(depth - 1), Else: g.steps(depth - 1),
+			Row: pick(g, nil, &script.MCPRow{Name: g.filled(), ItemType: pick(g, "", "x"), Hold: g.delay()}),
+		}
 	case 12:
 		return pick(g, script.Exit(g.IntN(256)), script.Step(script.ExitStep{Signal: pick(g, "SIGKILL", "SIGTERM")}))
 	case 13:
 		return script.Stderr(g.filled())
 	case 14:
 		return script.Raw(g.text() + pick(g, "x", "\xff", "\xed\xa0\x80", "\u2029"))
+	case 15:
+		s := script.QuestionStep{Questions: []script.Question{g.question()}, Blocking: pick(g, true, false)}
+		for range g.IntN(2) {
+			s.Questions = append(s.Questions, g.question())
+		}
+		return s
+	case 16:
+		return script.TaskStep{Description: g.filled(), Type: pick(g, "", "x"), Steps: g.steps(depth - 1)}
+	case 17:
+		return script.EventStep{Type: g.filled(), ItemID: pick(g, "", "x"), RequestID: pick(g, "", "x"), Payload: g.object()}
 	}
 	return script.UsageStep{UsedTokens: g.IntN(1e6), MaxTokens: g.IntN(3), ToolUses: g.IntN(3), CompactsAutomatically: pick(g, true, false)}
 }

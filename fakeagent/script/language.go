@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -25,6 +26,9 @@ var kinds = []kind{
 	kindOf[ApprovalStep]("asks for approvals, all at once, and waits for the answers"),
 	kindOf[MCPStep]("calls a tool of an MCP server of the session"),
 	kindOf[UsageStep]("tells what the thread has used, in tokens"),
+	kindOf[QuestionStep]("asks the user"),
+	kindOf[TaskStep]("a task of a sub-agent, around steps"),
+	kindOf[EventStep]("one event, as given"),
 	kindOf[ExitStep]("ends the agent's process, and with it the turn"),
 	kindOf[StderrStep]("writes to the standard error of the agent's process"),
 	kindOf[RawStep]("writes bytes to the standard output of the agent's process, between the lines of the protocol"),
@@ -41,10 +45,10 @@ func (s *Script) shape(o *object) {
 func (s *ThinkStep) shape(o *object) { (*SayStep)(s).shape(o) }
 
 func (s *SayStep) shape(o *object) {
-	o.text(&s.Text, "text", must|short, "what is said")
+	known := o.text(&s.Text, "text", must|short, "what is said")
 	o.number(&s.Chunks, "chunks", 0, 1, "in how many pieces it is sent, 1 by default; no more than it has characters")
 	o.millis(&s.Interval, "intervalMs", 0, "the time between two pieces")
-	if s.Chunks > 1 && o.missing == nil {
+	if known && s.Chunks > 1 {
 		if n := Characters(s.Text); s.Chunks > n {
 			o.fail("chunks", "is %d, but the text has only %d characters", s.Chunks, n)
 		}
@@ -85,7 +89,10 @@ func (s *FailStep) shape(o *object) {
 	o.number(&s.Code, "code", 0, anyNumber, "a number for protocols that carry one, such as a JSON-RPC error code")
 }
 
-func (s *SleepStep) shape(o *object) { o.millis(&s.Duration, "ms", must|short, "how long") }
+func (s *SleepStep) shape(o *object) {
+	o.millis(&s.Duration, "ms", must|short, "how long")
+	o.flag(&s.Steers, "steers", "takes steers meanwhile: what is sent with the running turn's id")
+}
 
 func (s *HoldStep) shape(o *object) {
 	o.text(&s.Name, "name", must|short|filled, "the gate")
@@ -126,13 +133,7 @@ func (s *ApprovalStep) shape(o *object) { oneOrMore(o, &s.Approvals, "approval")
 func (s *Approval) shape(o *object) {
 	o.text(&s.Title, "title", must|filled, "what the user is asked to allow")
 	o.text(&s.Type, "type", 0, "the kind of request, command_execution_approval by default")
-	call := s.Tool
-	if call == nil {
-		call = &ApprovalTool{}
-	}
-	if nested(o, call, s.Tool != nil, "tool", "the tool call that it is about") {
-		s.Tool = call
-	}
+	optional(o, &s.Tool, "tool", "the tool call that it is about")
 	o.words(&s.Options, "options", "the decisions on offer, all by default", "accept", "acceptForSession", "decline", "cancel")
 	o.steps(&s.Allow, "allow", 0, "plays when it is accepted")
 	o.steps(&s.Deny, "deny", 0, "plays when it is declined")
@@ -175,13 +176,57 @@ func (s *RawStep) shape(o *object) {
 			o.fail("base64", "must not be empty") // but for line ends, which decode to nothing
 		}
 	}
-	o.either("text", "base64")
+	o.oneOf("text", "base64")
 }
 
 func (s *MCPStep) shape(o *object) {
 	o.text(&s.Server, "server", must|filled, "the server's name in the session, or * for every one")
 	o.text(&s.Tool, "tool", must|filled, "the tool")
 	o.json(&s.Arguments, "arguments", "what it is given, {} by default", true)
+	o.text(&s.ID, "id", filled, "what {{step:id}} calls its result")
+	if strings.ContainsAny(s.ID, ".[}") {
+		o.fail("id", "must not hold a dot, a bracket or a brace, is %q", excerpt(s.ID))
+	}
+	optional(o, &s.Row, "row", "the row that it has, instead of that of an MCP call")
+	o.steps(&s.Then, "then", 0, "plays when the call succeeded")
+	o.steps(&s.Else, "else", 0, "plays when it failed")
+}
+
+func (r *MCPRow) shape(o *object) {
+	o.text(&r.Name, "name", must|filled, "the tool that it names")
+	o.text(&r.ItemType, "itemType", filled, "the item's type, dynamic_tool_call by default")
+	o.millis(&r.Hold, "holdMs", 0, "how long it is in progress before the call")
+}
+
+func (s *QuestionStep) shape(o *object) {
+	list(o, &s.Questions, "questions", must|filled, "what is asked, all at once", "question")
+	o.flag(&s.Blocking, "blocking", "waits for the answers; else the answer is the next prompt")
+}
+
+func (q *Question) shape(o *object) {
+	o.text(&q.ID, "id", must|filled, "what its answer is called")
+	o.text(&q.Header, "header", must|filled, "a word or two above it")
+	o.text(&q.Question, "question", must|filled, "the question")
+	list(o, &q.Options, "options", 0, "what may be chosen", "option")
+	o.flag(&q.MultiSelect, "multiSelect", "more than one may be chosen")
+}
+
+func (q *QuestionOption) shape(o *object) {
+	o.text(&q.Label, "label", must|filled, "the choice")
+	o.text(&q.Description, "description", 0, "what it means")
+}
+
+func (s *TaskStep) shape(o *object) {
+	o.text(&s.Description, "description", must|filled, "what the sub-agent does")
+	o.text(&s.Type, "type", filled, "the kind of sub-agent")
+	o.steps(&s.Steps, "steps", must, "what happens meanwhile")
+}
+
+func (s *EventStep) shape(o *object) {
+	o.text(&s.Type, "type", must|filled, "the event's type")
+	o.text(&s.ItemID, "itemId", filled, "the item that it is about")
+	o.text(&s.RequestID, "requestId", filled, "the request that it is about")
+	o.json(&s.Payload, "payload", "what it says, {} by default", true)
 }
 
 func (s *UsageStep) shape(o *object) {

@@ -15,6 +15,8 @@ type Error struct {
 	Line   int    // from 1; 0 for a script that was made in Go
 	Column int    // in bytes, from 1
 	Syntax bool   // it is no JSON at all
+
+	cause error
 }
 
 func (e *Error) Error() string {
@@ -23,6 +25,9 @@ func (e *Error) Error() string {
 	}
 	return e.Reason
 }
+
+// Unwrap is the error of whoever was asked for a placeholder's value, in one of [TemplateStep.Fill].
+func (e *Error) Unwrap() error { return e.cause }
 
 // behind puts where in front of the reason.
 func (e *Error) behind(where string) *Error {
@@ -51,20 +56,26 @@ func tooLong(size int) *Error {
 }
 
 // Parse reads a script: an object with steps, or a bare array of steps. It is strict: every error is an [*Error] that names the
-// step, the key, and for an unknown key the nearest known one.
+// step, the key, and for an unknown key the nearest known one. What looks like a placeholder is text here; see [Script.Templates].
 func Parse(data []byte) (Script, error) { return parseScript(string(data)) }
 
 func parseScript(text string) (Script, error) {
 	var s Script
-	if err := parseText(text, s.shape); err != nil {
+	if err := parseText(text, s.shape, literal); err != nil {
 		return Script{}, err
 	}
 	return s, nil
 }
 
-func parseText(text string, walk func(*object)) error {
+const (
+	literal   = false // {{…}} is text
+	templated = true
+)
+
+func parseText(text string, walk func(*object), templates bool) error {
 	v, err := open(text)
 	if err == nil {
+		v.templates = templates
 		err = parse(v, walk)
 	}
 	return err.located(text)
@@ -115,13 +126,28 @@ func (s Script) String() string {
 func depth(steps []Step) int {
 	inner := 0
 	for _, s := range steps {
-		if a, ok := s.(ApprovalStep); ok {
-			for _, one := range a.Approvals {
-				inner = max(inner, depth(one.Allow), depth(one.Deny))
-			}
+		for _, branch := range Branches(s) {
+			inner = max(inner, depth(branch))
 		}
 	}
 	return inner + 1
+}
+
+// Branches are the lists of steps that stand inside a step, with placeholders or without.
+func Branches(s Step) (all [][]Step) {
+	switch s := s.(type) {
+	case ApprovalStep:
+		for _, a := range s.Approvals {
+			all = append(all, a.Allow, a.Deny)
+		}
+	case MCPStep:
+		all = append(all, s.Then, s.Else)
+	case TaskStep:
+		all = append(all, s.Steps)
+	case TemplateStep:
+		all = s.branches
+	}
+	return all
 }
 
 func either(options []string) string {

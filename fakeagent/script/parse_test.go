@@ -51,7 +51,7 @@ var refusals = []refused{
 	{because: "a step has one key twice", json: `[▸{"say":"x","say":"y"}]`, reason: `step 1 must have exactly one key, has "say" and "say"`, schemaAccepts: true},
 	{because: "a step has many keys", json: `[▸{"say":"x","text":"y","chunks":2,"intervalMs":1}]`, reason: `step 1 must have exactly one key, has "say", "text", "chunks" and more`},
 	{because: "a step has an unknown key", json: `[{"say":"x"},{"say":"y"},{▸"wirte":{}}]`, reason: `step 3: unknown key "wirte", did you mean "write"?`},
-	{because: "a step is of a kind that is not there yet", json: `[{▸"task":{}}]`, reason: `step 1: unknown key "task", did you mean "bash"?`},
+	{because: "a step is of a kind that is not there yet", json: `[{▸"data":{}}]`, reason: `step 1: unknown key "data", did you mean "say"?`},
 	{because: "an unknown key is long", json: `[{▸"` + strings.Repeat("é", 100) + `":1}]`, reason: `step 1: unknown key "` + strings.Repeat("é", 20) + `…", did you mean "think"?`},
 
 	{because: "a key behind a step's key is unknown", json: `[{"write":{▸"pth":"a","content":""}}]`, reason: `step 1 (write): unknown key "pth", did you mean "path"?`},
@@ -64,7 +64,8 @@ var refusals = []refused{
 	{because: "the long form has a text by another name", json: `[{"say":{▸"txet":"abc","chunks":2}}]`, reason: `step 1 (say): unknown key "txet", did you mean "text"?`},
 	{because: "a flag is a string", json: `[{"hold":{"name":"x","open":▸"yes"}}]`, reason: `step 1 (hold): open must be true or false, is "yes"`},
 	{because: "a flag is null", json: `[{"bash":{"command":"x","run":▸null}}]`, reason: `step 1 (bash): run must be true or false, is null`},
-	{because: "a sleep steers, which nothing can yet", json: `[{"sleep":{"ms":5,▸"steers":true}}]`, reason: `step 1 (sleep): unknown key "steers", did you mean "ms"?`},
+	{because: "a sleep takes steers but no time", json: `[{"sleep":▸{"steers":true}}]`, reason: "step 1 (sleep): ms is missing"},
+	{because: "a sleep's steers are a number", json: `[{"sleep":{"ms":5,"steers":▸1}}]`, reason: "step 1 (sleep): steers must be true or false, is 1"},
 	{because: "a sleep is a string", json: `[{"sleep":▸"5s"}]`, reason: "step 1 (sleep): " + milliseconds + `, or an object, is "5s"`},
 	{because: "a sleep is negative", json: `[{"sleep":▸-1}]`, reason: "step 1 (sleep): ms " + milliseconds + ", is -1"},
 	{because: "a sleep is a fraction", json: `[{"sleep":{"ms":▸0.001}}]`, reason: "step 1 (sleep): ms " + milliseconds + ", is 0.001"},
@@ -145,6 +146,57 @@ var refusals = []refused{
 	{because: "base64 has no padding", json: `[{"raw":{"base64":▸"eA"}}]`, reason: "step 1 (raw): base64 does not decode: illegal base64 data at input byte 0", schemaAccepts: true},
 	{because: "base64 is the one for URLs", json: `[{"raw":{"base64":▸"_w=="}}]`, reason: "step 1 (raw): base64 does not decode: illegal base64 data at input byte 0", schemaAccepts: true},
 
+	{because: "a call has no server", json: `[{"mcp":▸{"tool":"x"}}]`, reason: "step 1 (mcp): server is missing"},
+	{because: "a call has an empty tool", json: `[{"mcp":{"server":"s","tool":▸""}}]`, reason: "step 1 (mcp): tool must not be empty"},
+	{because: "a call's arguments are a list", json: `[{"mcp":{"server":"s","tool":"t","arguments":▸[1]}}]`, reason: "step 1 (mcp): arguments must be an object, is [1]"},
+	{because: "a call's id is empty", json: `[{"mcp":{"server":"s","tool":"t","id":▸""}}]`, reason: "step 1 (mcp): id must not be empty"},
+	{because: "a call's id has a dot", json: `[{"mcp":{"server":"s","tool":"t","id":▸"a.b"}}]`, reason: `step 1 (mcp): id must not hold a dot, a bracket or a brace, is "a.b"`, schemaAccepts: true},
+	{because: "a call's id has a bracket", json: `[{"mcp":{"server":"s","tool":"t","id":▸"a["}}]`, reason: `step 1 (mcp): id must not hold a dot, a bracket or a brace, is "a["`, schemaAccepts: true},
+	{because: "a call's id has a brace", json: `[{"mcp":{"server":"s","tool":"t","id":▸"}"}}]`, reason: `step 1 (mcp): id must not hold a dot, a bracket or a brace, is "}"`, schemaAccepts: true},
+	{because: "a call's id is like a placeholder", json: `[{"mcp":{"server":"s","tool":"t","id":▸"{{config.id}}"}}]`, reason: `step 1 (mcp): id must not hold a dot, a bracket or a brace, is "{{config.id}}"`, schemaAccepts: true},
+	{because: "a call's row is a string", json: `[{"mcp":{"server":"s","tool":"t","row":▸"r"}}]`, reason: `step 1 (mcp): row: must be an object with name, is "r"`},
+	{because: "a call's row has no name", json: `[{"mcp":{"server":"s","tool":"t","row":▸{"holdMs":1}}}]`, reason: "step 1 (mcp): row: name is missing"},
+	{because: "a call's row has an empty type", json: `[{"mcp":{"server":"s","tool":"t","row":{"name":"r","itemType":▸""}}}]`, reason: "step 1 (mcp): row: itemType must not be empty"},
+	{because: "a call's row is held for a fraction", json: `[{"mcp":{"server":"s","tool":"t","row":{"name":"r","holdMs":▸0.5}}}]`, reason: "step 1 (mcp): row: holdMs " + milliseconds + ", is 0.5"},
+	{because: "a call's row has an unknown key", json: `[{"mcp":{"server":"s","tool":"t","row":{"name":"r",▸"type":"x"}}}]`, reason: `step 1 (mcp): row: unknown key "type", did you mean "name"?`},
+	{because: "a step after a call is wrong", json: `[{"mcp":{"server":"s","tool":"t","then":[{▸"sya":1}]}}]`, reason: `step 1 (mcp): then step 1: unknown key "sya", did you mean "say"?`},
+	{because: "a step after a call that failed is wrong", json: `[{"mcp":{"server":"s","tool":"t","else":[{"say":"x"},{"hold":▸""}]}}]`, reason: "step 1 (mcp): else step 2 (hold): name must not be empty"},
+	{because: "what follows a call is one step", json: `[{"mcp":{"server":"s","tool":"t","then":▸{"say":"x"}}}]`, reason: `step 1 (mcp): then must be an array, is {"say":"x"}`},
+
+	{because: "a question is a string", json: `[{"question":▸"why"}]`, reason: `step 1 (question): must be an object with questions, is "why"`},
+	{because: "a question asks nothing", json: `[{"question":{"questions":▸[]}}]`, reason: "step 1 (question): questions needs at least one question"},
+	{because: "a question has no id", json: `[{"question":{"questions":[▸{"header":"H","question":"Q?"}]}}]`, reason: "step 1 (question): question 1: id is missing"},
+	{because: "a question's id is empty", json: `[{"question":{"questions":[{"id":▸"","header":"H","question":"Q?"}]}}]`, reason: "step 1 (question): question 1: id must not be empty"},
+	{because: "a question has no header", json: `[{"question":{"questions":[▸{"id":"q","question":"Q?"}]}}]`, reason: "step 1 (question): question 1: header is missing"},
+	{because: "the second question asks nothing", json: `[{"question":{"questions":[{"id":"a","header":"H","question":"Q?"},{"id":"b","header":"H","question":▸""}]}}]`, reason: "step 1 (question): question 2: question must not be empty"},
+	{because: "a question's options are strings", json: `[{"question":{"questions":[{"id":"q","header":"H","question":"Q?","options":[▸"yes"]}]}}]`, reason: `step 1 (question): question 1: option 1: must be an object with label, is "yes"`},
+	{because: "an option of a question has an empty label", json: `[{"question":{"questions":[{"id":"q","header":"H","question":"Q?","options":[{"label":"yes"},{"label":▸""}]}]}}]`, reason: "step 1 (question): question 1: option 2: label must not be empty"},
+	{because: "a question has an unknown key", json: `[{"question":{"questions":[{"id":"q","header":"H","question":"Q?",▸"multiselect":true}]}}]`, reason: `step 1 (question): question 1: unknown key "multiselect", did you mean "multiSelect"?`},
+	{because: "a question blocks in words", json: `[{"question":{"blocking":▸"yes","questions":[{"id":"q","header":"H","question":"Q?"}]}}]`, reason: `step 1 (question): blocking must be true or false, is "yes"`},
+
+	{because: "a task has no steps", json: `[{"task":▸{"description":"x"}}]`, reason: "step 1 (task): steps is missing"},
+	{because: "a task has no description", json: `[{"task":▸{"steps":[]}}]`, reason: "step 1 (task): description is missing"},
+	{because: "a task has an empty type", json: `[{"task":{"description":"x","type":▸"","steps":[]}}]`, reason: "step 1 (task): type must not be empty"},
+	{because: "a task is a list of steps", json: `[{"task":▸[{"say":"x"}]}]`, reason: `step 1 (task): must be an object with description and steps, is [{"say":"x"}]`},
+	{because: "a task has a delay before its steps", json: `[{"task":{"description":"x","steps":[],▸"stepDelayMs":1}}]`, reason: `step 1 (task): unknown key "stepDelayMs", did you mean "steps"?`},
+	{because: "a step of a task is wrong", json: `[{"say":"x"},{"task":{"description":"x","steps":[{"task":{"description":"y","steps":[▸5]}}]}}]`, reason: "step 2 (task): step 1 (task): step 1 must be an object with one key, is 5"},
+
+	{because: "an event is its type only", json: `[{"event":▸"item.started"}]`, reason: `step 1 (event): must be an object with type, is "item.started"`},
+	{because: "an event has no type", json: `[{"event":▸{"payload":{}}}]`, reason: "step 1 (event): type is missing"},
+	{because: "an event's payload is a list", json: `[{"event":{"type":"x","payload":▸[]}}]`, reason: "step 1 (event): payload must be an object, is []"},
+	{because: "an event's payload is null", json: `[{"event":{"type":"x","payload":▸null}}]`, reason: "step 1 (event): payload must be an object, is null"},
+	{because: "an event's item is empty", json: `[{"event":{"type":"x","itemId":▸""}}]`, reason: "step 1 (event): itemId must not be empty"},
+	{because: "an event's request is a number", json: `[{"event":{"type":"x","requestId":▸1}}]`, reason: "step 1 (event): requestId must be a string, is 1"},
+	{because: "an event has a time of its own", json: `[{"event":{"type":"x",▸"createdAt":"2026-01-01T00:00:00Z"}}]`, reason: `step 1 (event): unknown key "createdAt", did you mean "itemId"?`},
+
+	{because: "a number is a placeholder", json: `[{"sleep":▸"{{config.holdMs}}"}]`, reason: "step 1 (sleep): " + milliseconds + `, or an object, is "{{config.holdMs}}"`, schemaAccepts: true},
+	{because: "a number of the long form is a placeholder", json: `[{"sleep":{"ms":▸"{{config.holdMs}}"}}]`, reason: "step 1 (sleep): ms " + milliseconds + `, is "{{config.holdMs}}"`, schemaAccepts: true},
+	{because: "a flag is a placeholder", json: `[{"edit":{"path":"a","old":"x","new":"y","unique":▸"{{config.unique}}"}}]`, reason: `step 1 (edit): unique must be true or false, is "{{config.unique}}"`, schemaAccepts: true},
+	{because: "an object is a placeholder", json: `[{"mcp":{"server":"s","tool":"t","arguments":▸"{{input}}"}}]`, reason: `step 1 (mcp): arguments must be an object, is "{{input}}"`, schemaAccepts: true},
+	{because: "a word is a placeholder", json: `[{"plan":[{"text":"x","status":▸"{{config.status}}"}]}]`, reason: `step 1 (plan): entry 1: status must be pending, in_progress or completed, is "{{config.status}}"`, schemaAccepts: true},
+	{because: "one of several words is a placeholder", json: `[{"approval":{"title":"x","options":▸["accept","{{config.more}}"]}}]`, reason: `step 1 (approval): options must hold accept, acceptForSession, decline or cancel, holds "{{config.more}}"`, schemaAccepts: true},
+	{because: "a delay is a placeholder", json: `{"steps":[],"stepDelayMs":▸"{{config.delay}}"}`, reason: "stepDelayMs " + milliseconds + `, is "{{config.delay}}"`},
+
 	{because: "a usage is empty", json: `[{"usage":▸{}}]`, reason: "step 1 (usage): usedTokens is missing"},
 	{because: "a usage is negative", json: `[{"usage":{"usedTokens":1,"inputTokens":▸-1}}]`, reason: "step 1 (usage): inputTokens must be 0 or more, is -1"},
 	{because: "a usage is in another unit", json: `[{"usage":{"usedTokens":1,▸"duration":5}}]`, reason: `step 1 (usage): unknown key "duration", did you mean "durationMs"?`},
@@ -224,10 +276,44 @@ var _ = Describe("A script that is wrong", func() {
 		Expect(refusal(err).Syntax).To(BeTrue())
 		Expect(err).To(MatchError(ContainSubstring("exceeded max depth")))
 
-		deep := script.New(script.Say("x"))
-		for range 20 {
-			deep = script.New(script.Ask(script.Approval{Title: "t", Deny: deep.Steps}))
-		}
-		Expect(deep.Validate()).To(MatchError("steps are nested more than 20 deep"))
+	})
+
+	DescribeTable("may have steps inside of steps, but no deeper, in",
+		func(branch, where string, around func([]script.Step) script.Step) {
+			nested := func(depth int) string {
+				return strings.Repeat("["+branch, depth) + `[{"say":"x"}]` + strings.Repeat("}}]", depth)
+			}
+			inside := func(depth int) script.Script {
+				steps := []script.Step{script.Say("x")}
+				for range depth {
+					steps = []script.Step{around(steps)}
+				}
+				return script.New(steps...)
+			}
+			Expect(parse(nested(19))).To(Equal(inside(19)))
+			Expect(inside(19).String()).To(Equal(`{"steps":` + nested(19) + `}`))
+			_, err := script.Parse([]byte(nested(20)))
+			last := where[:strings.Index(where, ")")+1]
+			Expect(err).To(MatchError(strings.Repeat(where, 19) + last + ": steps are nested more than 20 deep"))
+			Expect(inside(20).Validate()).To(MatchError("steps are nested more than 20 deep"))
+		},
+		Entry("what an approval allows", `{"approval":{"title":"t","allow":`, "step 1 (approval): allow ",
+			func(s []script.Step) script.Step { return script.Ask(script.Approval{Title: "t", Allow: s}) }),
+		Entry("what an approval denies", `{"approval":{"title":"t","deny":`, "step 1 (approval): deny ",
+			func(s []script.Step) script.Step { return script.Ask(script.Approval{Title: "t", Deny: s}) }),
+		Entry("what follows a call", `{"mcp":{"server":"s","tool":"t","then":`, "step 1 (mcp): then ",
+			func(s []script.Step) script.Step { return script.MCPStep{Server: "s", Tool: "t", Then: s} }),
+		Entry("what follows a call that failed", `{"mcp":{"server":"s","tool":"t","else":`, "step 1 (mcp): else ",
+			func(s []script.Step) script.Step { return script.MCPStep{Server: "s", Tool: "t", Else: s} }),
+		Entry("a task", `{"task":{"description":"d","steps":`, "step 1 (task): ",
+			func(s []script.Step) script.Step { return script.TaskStep{Description: "d", Steps: s} }),
+	)
+
+	It("says which steps stand inside a step", func() {
+		a, b, c, d := []script.Step{script.Say("a")}, []script.Step{script.Say("b")}, []script.Step{script.Say("c")}, []script.Step{script.Say("d")}
+		Expect(script.Branches(script.Ask(script.Approval{Title: "1", Allow: a, Deny: b}, script.Approval{Title: "2", Allow: c, Deny: d}))).To(Equal([][]script.Step{a, b, c, d}))
+		Expect(script.Branches(script.MCPStep{Then: a, Else: b})).To(Equal([][]script.Step{a, b}))
+		Expect(script.Branches(script.TaskStep{Steps: a})).To(Equal([][]script.Step{a}))
+		Expect(script.Branches(script.Say("a"))).To(BeEmpty())
 	})
 })

@@ -17,6 +17,16 @@ type document struct {
 	text  string
 	free  []*object // walks that are over, to be used again
 	depth int       // of steps inside steps
+
+	templates bool                                       // {{…}} in a step is a placeholder
+	holes     bool                                       // the step that is read has some
+	fill      func(name string) (json.RawMessage, error) // of the step that is filled, or nil
+}
+
+// at is the value at a place.
+func (d *document) at(i int) value {
+	i = space(d.text, i)
+	return value{d, i, past(d.text, i)}
 }
 
 // value is a JSON value in its document.
@@ -52,8 +62,15 @@ func open(text string) (value, *Error) {
 		}
 		return value{}, e
 	}
-	pos := space(text, 0)
-	return value{&document{text: text}, pos, past(text, pos)}, nil
+	return (&document{text: text}).at(0), nil
+}
+
+// lone is JSON of any length as a value in a document of its own.
+func lone(data []byte) (value, error) {
+	if !json.Valid(data) {
+		return value{}, json.Unmarshal(data, new(json.RawMessage)) // says why
+	}
+	return (&document{text: strings.ToValidUTF8(string(data), "\ufffd")}).at(0), nil
 }
 
 // members appends the members of an object.
@@ -84,6 +101,20 @@ func (v value) elements(yield func(value) bool) {
 	}
 }
 
+// strings yields the strings at any depth, but not the names of members.
+func (v value) strings(yield func(value) bool) {
+	for i := v.pos; i < v.end; i++ {
+		if v.text[i] != '"' {
+			continue
+		}
+		s := value{v.document, i, past(v.text, i)}
+		i = space(v.text, s.end)
+		if named := i < v.end && v.text[i] == ':'; !named && !yield(s) {
+			return
+		}
+	}
+}
+
 // length is the number of elements.
 func (v value) length() (n int) {
 	for range v.elements {
@@ -101,6 +132,14 @@ func (v value) string() string {
 	var s string
 	_ = json.Unmarshal([]byte(v.raw()), &s) // valid, as the whole document is
 	return s
+}
+
+// plain is a string as it is, and any other value as JSON on one line.
+func (v value) plain() string {
+	if v.first() == '"' {
+		return v.string()
+	}
+	return string(compact([]byte(v.raw())))
 }
 
 // whole is a number without a fraction, in whatever notation.

@@ -1,6 +1,11 @@
 package script
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // schema is a JSON Schema; encoding/json prints its keys in order.
 type schema map[string]any
@@ -14,6 +19,7 @@ func (s schema) with(if_ bool, key string, v any) schema {
 
 // description collects what a shape says of its fields.
 type description struct {
+	step     bool     // it is part of a step, where placeholders may stand
 	keys     []string // of props, in order
 	props    schema
 	required []string
@@ -24,6 +30,9 @@ type description struct {
 }
 
 func (d *description) add(key string, f flags, doc string, s schema) {
+	if t := s["type"]; t == "integer" || t == "boolean" || t == "object" && s["properties"] == nil {
+		s = d.or("placeholder", s)
+	}
 	if f&short != 0 {
 		d.instead = s
 	}
@@ -41,8 +50,22 @@ func (d *description) add(key string, f flags, doc string, s schema) {
 	}
 }
 
-func describe(walk func(*object)) schema {
-	d := &description{}
+// or is what may be a placeholder, or hold one, instead.
+func (d *description) or(placeholder string, s schema) schema {
+	if !d.step {
+		return s
+	}
+	return schema{"anyOf": []schema{s, {"$ref": "#/$defs/" + placeholder}}}
+}
+
+func (d *description) choices(options []string) schema {
+	return d.or("template", schema{"enum": slices.Clone(options)})
+}
+
+func (d *description) describe(walk func(*object)) schema { return describe(walk, d.step) }
+
+func describe(walk func(*object), step bool) schema {
+	d := &description{step: step}
 	walk(&object{mode: describing, description: d})
 	if d.whole != nil {
 		return d.whole
@@ -67,21 +90,31 @@ func describe(walk func(*object)) schema {
 	return s
 }
 
-// Schema is the JSON Schema (draft 2020-12) of a script, indented. [Parse] accepts no script that the schema refuses. Beyond the
-// schema Parse refuses equal keys, chunks that a text has not enough characters for, an error that goes with the status
-// completed, base64 that is none, whole numbers too large for an int, and more than [MaxSize] bytes.
+// Schema is the JSON Schema (draft 2020-12) of a script, indented. [Parse] and [ParseFile] accept no script that the schema refuses. Beyond
+// the schema they refuse equal keys, chunks that a text has not enough characters for, an error that goes with the status
+// completed, base64 that is none, an id with a dot, bracket or brace, whole numbers too large for an int, and more than [MaxSize] bytes; and
+// Parse refuses a placeholder where no text may stand.
 func Schema() []byte {
 	steps := make([]schema, len(kinds))
 	for i, k := range kinds {
 		steps[i] = schema{
 			"type": "object", "description": k.doc, "required": []string{k.key}, "additionalProperties": false,
-			"properties": schema{k.key: describe(k.shape)},
+			"properties": schema{k.key: describe(k.shape, true)},
 		}
 	}
-	root := describe(new(Script).shape)
+	root := describe(new(Script).shape, false)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Understudy script"
-	root["$defs"] = schema{"step": schema{"oneOf": steps}}
+	some := make([]string, len(families))
+	for i, f := range families {
+		some[i] = regexp.QuoteMeta(f) + `[\s\S]+`
+	}
+	hole := `\{\{(` + strings.Join(slices.Concat(placeholders, some), "|") + `)\}\}`
+	root["$defs"] = schema{
+		"step":        schema{"oneOf": steps},
+		"placeholder": schema{"type": "string", "pattern": "^" + hole + "$", "description": "a placeholder, in scripts that come from a file"},
+		"template":    schema{"type": "string", "pattern": hole, "description": "a text with placeholders, in scripts that come from a file"},
+	}
 	b, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		panic(err) // it is made of maps and strings

@@ -113,6 +113,40 @@ var _ = Describe("The JSON Schema of the language", func() {
 		Expect(bySchema(r.text())).To(Succeed())
 	}, beyond)
 
+	DescribeTable("accepts, as the parser of files does, a placeholder in place of",
+		func(step string) {
+			Expect(bySchema("[" + step + "]")).To(Succeed())
+			template(step)
+		},
+		Entry("a number", `{"bash":{"command":"x","exitCode":"{{config.code}}"}}`),
+		Entry("a number that stands alone", `{"exit":"{{step:a[b=c].d}}"}`),
+		Entry("a time", `{"tool":{"name":"x","holdMs":"{{config.holdMs}}"}}`),
+		Entry("a time that stands alone", `{"sleep":"{{input}}"}`),
+		Entry("a flag", `{"hold":{"name":"x","open":"{{config.a\nb}}"}}`),
+		Entry("an object", `{"mcp":{"server":"s","tool":"t","arguments":"{{input}}"}}`),
+		Entry("a tool call detail", `{"approval":{"title":"x","tool":{"name":"y","detail":"{{step:a}}"}}}`),
+		Entry("a word", `{"plan":[{"text":"x","status":"{{config.status}}"}]}`),
+		Entry("a part of a word", `{"exit":{"signal":"SIG{{config.signal}}"}}`),
+		Entry("one of several words", `{"approval":{"title":"x","options":["accept","{{config.more}}"]}}`),
+		Entry("all that a text has", `{"hold":"{{steers}}"}`),
+	)
+	DescribeTable("refuses, as the parser of files does, a placeholder",
+		func(text, reason string) {
+			Expect(bySchema(text)).NotTo(Succeed())
+			_, err := script.ParseFile([]byte(text))
+			Expect(err).To(MatchError(ContainSubstring(reason)))
+		},
+		Entry("that is none, for a number", `[{"sleep":"{{inputs}}"}]`, "whole number"),
+		Entry("in a text, for a number", `[{"sleep":"{{input}}0"}]`, "whole number"),
+		Entry("that is none, for a flag", `[{"hold":{"name":"x","open":"{{config.}}"}}]`, "true or false"),
+		Entry("that is none, for a word", `[{"plan":[{"text":"x","status":"{{x}}"}]}]`, "must be pending"),
+		Entry("that is none, for one of several words", `[{"approval":{"title":"x","options":["{{x}}"]}}]`, "must hold accept"),
+		Entry("for an array", `[{"plan":"{{input}}"}]`, "must be an array"),
+		Entry("for a tool", `[{"approval":{"title":"x","tool":"{{input}}"}}]`, "must be an object with name"),
+		Entry("for a step", `["{{input}}"]`, "must be an object with one key"),
+		Entry("for a delay", `{"steps":[],"stepDelayMs":"{{config.delay}}"}`, "stepDelayMs must be a whole number"),
+	)
+
 	It("accepts what is written for any script", func() {
 		for seed := range uint64(200) {
 			s := generated(seed).String()

@@ -61,9 +61,10 @@ type FailStep struct {
 	Code    int
 }
 
-// SleepStep waits. An interrupt ends it at once.
+// SleepStep waits. An interrupt ends it at once. With Steers the turn takes steers meanwhile.
 type SleepStep struct {
 	Duration time.Duration
+	Steers   bool
 }
 
 // HoldStep waits at a gate until the test lets it through. With Open it waits only if the test closed the gate before.
@@ -126,6 +127,54 @@ type MCPStep struct {
 	Server    string
 	Tool      string
 	Arguments json.RawMessage // an object; nil is {}
+	ID        string          // what {{step:id}} calls the result, without dot, bracket and brace; "" keeps none
+	Row       *MCPRow         // nil: mcp__server__tool
+	Then      []Step          // plays when the call succeeded
+	Else      []Step          // plays when it failed
+}
+
+// MCPRow is a row of its own for an [MCPStep]. It opens Hold before the call, and its output is the text that came back.
+type MCPRow struct {
+	Name     string
+	ItemType string // "" is dynamic_tool_call
+	Hold     time.Duration
+}
+
+// QuestionStep asks the user. With Blocking it waits for the answers; without, the turn goes on, and the answer is the next prompt.
+type QuestionStep struct {
+	Questions []Question
+	Blocking  bool
+}
+
+// Question is one question of a [QuestionStep].
+type Question struct {
+	ID          string // what its answer is called
+	Header      string
+	Question    string
+	Options     []QuestionOption
+	MultiSelect bool
+}
+
+// QuestionOption is what may be chosen.
+type QuestionOption struct {
+	Label       string
+	Description string
+}
+
+// TaskStep is a task that a sub-agent does, around steps. When one of them fails the turn, it fails the task.
+type TaskStep struct {
+	Description string
+	Type        string // the kind of sub-agent; may be ""
+	Steps       []Step
+}
+
+// EventStep is one event as given, with the ids and the time of the turn. The event must be one that may stand inside a turn: not turn.started
+// and such.
+type EventStep struct {
+	Type      string
+	ItemID    string
+	RequestID string
+	Payload   json.RawMessage // an object; nil is {}
 }
 
 // UsageStep tells what the thread has used, in tokens. Zero is left out, but for UsedTokens.
@@ -190,7 +239,7 @@ func BashRun(command string) Step { return BashStep{Command: command, Run: true}
 func Fail(message string) Step { return FailStep{Message: message} }
 
 // Sleep is a [SleepStep]. d is a whole number of milliseconds, since JSON could not carry less.
-func Sleep(d time.Duration) Step { return SleepStep{d} }
+func Sleep(d time.Duration) Step { return SleepStep{Duration: d} }
 
 // Hold is a [HoldStep].
 func Hold(name string) Step { return HoldStep{Name: name} }
@@ -207,7 +256,7 @@ func MCP(server, tool string, arguments map[string]any) Step {
 		}
 		raw = bytes.TrimSpace(b.Bytes())
 	}
-	return MCPStep{server, tool, raw}
+	return MCPStep{Server: server, Tool: tool, Arguments: raw}
 }
 
 // Exit is an [ExitStep].
@@ -235,6 +284,9 @@ func (ToolStep) Key() string     { return "tool" }
 func (ApprovalStep) Key() string { return "approval" }
 func (MCPStep) Key() string      { return "mcp" }
 func (UsageStep) Key() string    { return "usage" }
+func (QuestionStep) Key() string { return "question" }
+func (TaskStep) Key() string     { return "task" }
+func (EventStep) Key() string    { return "event" }
 func (ExitStep) Key() string     { return "exit" }
 func (StderrStep) Key() string   { return "stderr" }
 func (RawStep) Key() string      { return "raw" }
@@ -252,6 +304,9 @@ func (s ToolStep) shaped() shaper     { return &s }
 func (s ApprovalStep) shaped() shaper { return &s }
 func (s MCPStep) shaped() shaper      { return &s }
 func (s UsageStep) shaped() shaper    { return &s }
+func (s QuestionStep) shaped() shaper { return &s }
+func (s TaskStep) shaped() shaper     { return &s }
+func (s EventStep) shaped() shaper    { return &s }
 func (s ExitStep) shaped() shaper     { return &s }
 func (s StderrStep) shaped() shaper   { return &s }
 func (s RawStep) shaped() shaper      { return &s }

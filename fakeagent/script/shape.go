@@ -162,11 +162,11 @@ func (o *object) take(key string, f flags, want, begin string) (value, bool) {
 			return value{}, false
 		}
 		o.short = want
-		if !o.alone || strings.IndexByte(begin, o.val.first()) < 0 {
+		if !o.alone || strings.IndexByte(begin, o.val.first()) < 0 && !o.val.stands(begin) {
 			return value{}, false
 		}
 		o.alone = false
-		return o.val, true
+		return o.known(o.val, key, want, begin)
 	}
 	m := o.member(key)
 	if m == nil {
@@ -175,11 +175,34 @@ func (o *object) take(key string, f flags, want, begin string) (value, bool) {
 		}
 		return value{}, false
 	}
-	if m.taken = true; strings.IndexByte(begin, m.first()) < 0 {
-		o.fail(key, "must be %s, is %s", want, m.excerpt())
+	m.taken = true
+	return o.known(m.value, key, want, begin)
+}
+
+// known is a value that begins as it should. A placeholder in its place is not known until it is filled.
+func (o *object) known(v value, key, want, begin string) (value, bool) {
+	if v.stands(begin) {
+		if !v.filling() {
+			v.holes = true
+			return value{}, false
+		}
+		var err error
+		if v, err = v.insert(begin); err != nil {
+			o.unfilled(key, err)
+			return value{}, false
+		}
+	}
+	if strings.IndexByte(begin, v.first()) < 0 {
+		o.fail(key, "must be %s, is %s", want, v.excerpt())
 		return value{}, false
 	}
-	return m.value, true
+	return v, true
+}
+
+// unfilled records that there is no value for a placeholder.
+func (o *object) unfilled(key string, err error) {
+	o.fail("", "%s: %v", key, err)
+	o.err.cause = err
 }
 
 // put writes a field.
@@ -213,7 +236,24 @@ const (
 	isAny    = `"-0123456789tfn[{`
 )
 
-// text says whether there is one.
+// knownText is a string. One with placeholders in it is not known until they are filled.
+func (o *object) knownText(v value, key string) (string, bool) {
+	text := v.string()
+	if !v.templated() || !hasPlaceholder(text) {
+		return text, true
+	}
+	if !v.filling() {
+		v.holes = true
+		return "", false
+	}
+	text, err := v.fillText(text)
+	if err != nil {
+		o.unfilled(key, err)
+	}
+	return text, err == nil
+}
+
+// text says whether there is one, and it is known.
 func (o *object) text(dst *string, key string, f flags, doc string) (there bool) {
 	switch o.mode {
 	case parsing:
@@ -221,7 +261,9 @@ func (o *object) text(dst *string, key string, f flags, doc string) (there bool)
 		if !ok {
 			return false
 		}
-		*dst = v.string()
+		if *dst, ok = o.knownText(v, key); !ok {
+			return false
+		}
 	case writing:
 		if *dst == "" && f&must == 0 {
 			return false
@@ -330,8 +372,24 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 	}
 	switch o.mode {
 	case parsing:
-		if v, ok := o.take(key, 0, want, begin); ok && v.first() != 'n' {
-			*dst = compact([]byte(v.raw()))
+		v, ok := o.take(key, 0, want, begin)
+		if !ok {
+			return
+		}
+		raw := []byte(v.raw())
+		if v.templated() && v.hasHoles() {
+			if !v.filling() {
+				v.holes = true
+				return
+			}
+			var err error
+			if raw, err = v.fillJSON(); err != nil {
+				o.unfilled(key, err)
+				return
+			}
+		}
+		if raw[0] != 'n' {
+			*dst = compact(raw)
 		}
 	case writing:
 		if len(*dst) == 0 {
@@ -352,7 +410,7 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 
 func (o *object) choice(dst *string, key, doc string, options ...string) {
 	if o.mode == describing {
-		o.add(key, 0, doc, schema{"enum": slices.Clone(options)})
+		o.add(key, 0, doc, o.choices(options))
 	} else if o.text(dst, key, 0, "") && !slices.Contains(options, *dst) {
 		o.fail(key, "must be %s, is %q", either(options), excerpt(*dst))
 	}
@@ -366,11 +424,20 @@ func (o *object) words(dst *[]string, key, doc string, options ...string) {
 			return
 		}
 		for e := range v.elements {
-			if e.first() != '"' || !slices.Contains(options, e.string()) {
+			if e.first() != '"' {
 				o.fail(key, "must hold %s, holds %s", either(options), e.excerpt())
 				return
 			}
-			*dst = append(*dst, e.string())
+			w, known := o.knownText(e, key)
+			if known && !slices.Contains(options, w) {
+				o.fail(key, "must hold %s, holds %q", either(options), excerpt(w))
+			}
+			if o.err != nil {
+				return
+			}
+			if known {
+				*dst = append(*dst, w)
+			}
 		}
 	case writing:
 		for _, w := range *dst {
@@ -382,7 +449,7 @@ func (o *object) words(dst *[]string, key, doc string, options ...string) {
 			o.put(key, 0, encoded(*dst))
 		}
 	case describing:
-		o.add(key, 0, doc, schema{"type": "array", "items": schema{"enum": slices.Clone(options)}})
+		o.add(key, 0, doc, schema{"type": "array", "items": o.choices(options)})
 	}
 }
 
@@ -397,21 +464,27 @@ func (o *object) apart(a, b string) {
 	}
 }
 
-// either says that one of two fields must be there, and not both.
-func (o *object) either(a, b string) {
-	o.apart(a, b)
+// oneOf says that one of some fields must be there, and no other of them.
+func (o *object) oneOf(keys ...string) {
+	there := false
+	for i, key := range keys {
+		there = there || o.mode == parsing && o.member(key) != nil
+		for _, other := range keys[i+1:] {
+			o.apart(key, other)
+		}
+	}
 	switch {
 	case o.mode == describing:
-		o.needs = append(o.needs, []string{a, b})
-	case o.mode == parsing && o.val.first() == '{' && o.member(a) == nil && o.member(b) == nil && o.missing == nil:
-		o.missing = &Error{Reason: "needs " + a + " or " + b, Offset: o.val.pos}
+		o.needs = append(o.needs, keys)
+	case o.mode == parsing && o.val.first() == '{' && !there && o.missing == nil:
+		o.missing = &Error{Reason: "needs " + either(keys), Offset: o.val.pos}
 	}
 }
 
 // element is what an array holds.
 type element[S any] struct {
 	name   string // in errors, before its number
-	schema func() schema
+	schema func(*object) schema
 	read   func(value, *S) *Error
 	write  func(*S) ([]byte, *Error)
 }
@@ -454,7 +527,7 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc string, e elemen
 		}
 		o.put(key, f, append(raw, ']'))
 	case describing:
-		o.add(key, f, doc, schema{"type": "array", "items": e.schema()}.with(f&filled != 0, "minItems", 1))
+		o.add(key, f, doc, schema{"type": "array", "items": e.schema(o)}.with(f&filled != 0, "minItems", 1))
 		return
 	}
 	if f&filled != 0 && len(*dst) == 0 {
@@ -479,7 +552,7 @@ func (o *object) steps(dst *[]Step, key string, f flags, doc string) {
 	array(o, dst, key, f, doc, element[Step]{name, anyStep, readStep, writeStep})
 }
 
-func anyStep() schema { return schema{"$ref": "#/$defs/step"} }
+func anyStep(*object) schema { return schema{"$ref": "#/$defs/step"} }
 
 // shaped is an element that has a shape.
 func shapedElement[S any, P interface {
@@ -488,7 +561,7 @@ func shapedElement[S any, P interface {
 }](name string) element[S] {
 	return element[S]{
 		name:   name,
-		schema: func() schema { return describe(P(new(S)).shape) },
+		schema: func(o *object) schema { return o.describe(P(new(S)).shape) },
 		read:   func(v value, s *S) *Error { return parse(v, P(s).shape).behind(": ") },
 		write: func(s *S) ([]byte, *Error) {
 			b, err := write(P(s).shape)
@@ -518,7 +591,7 @@ func oneOrMore[S any, P interface {
 		P(&(*dst)[0]).shape(o)
 	case o.mode == describing:
 		P(new(S)).shape(o) // an unknown key is near to one of these
-		one := describe(P(new(S)).shape)
+		one := o.describe(P(new(S)).shape)
 		o.whole = schema{"oneOf": []schema{one, {"type": "array", "items": one, "minItems": 1}}}
 	default:
 		list[S, P](o, dst, "", must|short|filled, "", name)
@@ -544,9 +617,38 @@ func nested[S any, P interface {
 			o.put(key, 0, b)
 		}
 	case describing:
-		o.add(key, 0, doc, describe(P(new(S)).shape))
+		o.add(key, 0, doc, o.describe(P(new(S)).shape))
 	}
 	return false
+}
+
+// optional is nested where there may be none.
+func optional[S any, P interface {
+	*S
+	shaper
+}](o *object, dst **S, key, doc string) {
+	s := *dst
+	if s == nil {
+		s = new(S)
+	}
+	if nested[S, P](o, s, *dst != nil, key, doc) {
+		*dst = s
+	}
+}
+
+func kindCalled(key string) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.key == key })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+// parse reads what stands behind the key.
+func (k *kind) parse(v value) (Step, *Error) {
+	o := v.begin()
+	s := k.read(o)
+	return s, o.finish(k.shape)
 }
 
 func readStep(v value, dst *Step) *Error {
@@ -559,18 +661,23 @@ func readStep(v value, dst *Step) *Error {
 	if len(keys) != 1 {
 		return &Error{Reason: " must have exactly one key, has " + names(keys), Offset: v.pos}
 	}
-	for i := range kinds {
-		if k := &kinds[i]; keys[0].key == k.key {
-			o := keys[0].begin()
-			*dst = k.read(o)
-			return o.finish(k.shape).behind(" (" + k.key + "): ")
+	k := kindCalled(keys[0].key)
+	if k == nil {
+		known := make([]string, len(kinds))
+		for i, k := range kinds {
+			known[i] = k.key
 		}
+		return &Error{Reason: ": " + unknownKey(keys[0].key, known), Offset: keys[0].keyPos}
 	}
-	known := make([]string, len(kinds))
-	for i, k := range kinds {
-		known[i] = k.key
+	around := v.holes // of the step that this one stands in
+	v.holes = false
+	s, err := k.parse(keys[0].value)
+	if v.holes {
+		s = TemplateStep{k.key, string(compact([]byte(keys[0].raw()))), Branches(s)}
 	}
-	return &Error{Reason: ": " + unknownKey(keys[0].key, known), Offset: keys[0].keyPos}
+	v.holes = around
+	*dst = s
+	return err.behind(" (" + k.key + "): ")
 }
 
 func names(keys []member) string {

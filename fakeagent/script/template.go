@@ -1,0 +1,242 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TemplateStep is a step with placeholders, such as {{input}}, which are filled in when it starts. It comes of [ParseFile] and of
+// [Script.Templates]; in a script that came in a prompt the same text is text.
+//
+// In a text a placeholder may stand anywhere. A string that is one placeholder, and no more, takes the type of its value, and so it may stand
+// for a number, a flag or an object; a text that is JSON for what is wanted there counts as that. Values are
+//
+//	{{input}}         the text of the turn's prompt
+//	{{steers}}        what was added to it while the turn ran: " + " and the text, for each; else nothing
+//	{{attachments}}   the names of what is attached to it, with commas between; none
+//	{{thread}}        the id of the thread
+//	{{model}}         provider/model
+//	{{answers}}       those to the last question, an object
+//	{{decision}}      the answer to the last approval
+//	{{error}}         why the last tool call failed
+//	{{config.key}}    what the configuration has for a key, or the default
+//	{{step:id.path}}  what the mcp step with that id returned, or a part of it; see [Lookup]
+//	{{markdown}}      [Markdown] of at least as many characters as the step has chunks
+//
+// What is filled in is not looked at again, any other {{…}} is text, and so are the names of members.
+type TemplateStep struct {
+	key      string
+	json     string   // what stands behind the key
+	branches [][]Step // in it
+}
+
+// Key is that of the step that it becomes.
+func (s TemplateStep) Key() string { return s.key }
+
+func (s TemplateStep) shaped() shaper { return &s }
+
+// empty is what is wrong with the zero value, the only one that others can make.
+const empty = "is empty: a template comes of ParseFile or Script.Templates"
+
+// shape is for writing alone: no step is read as a TemplateStep.
+func (s *TemplateStep) shape(o *object) {
+	if s.json == "" {
+		o.fail("", empty)
+		return
+	}
+	o.only = []byte(s.json)
+}
+
+// Fill is the step with the values in it; steps inside of it keep their placeholders. value gets a name, such as input or step:id.path, and
+// returns JSON. The error is an [*Error], which says what is wrong with the step then. One that value returned is wrapped in it.
+func (s TemplateStep) Fill(value func(name string) (json.RawMessage, error)) (Step, error) {
+	k := kindCalled(s.key)
+	if k == nil {
+		return nil, &Error{Reason: empty}
+	}
+	doc := &document{text: s.json, templates: true, depth: 1}
+	doc.fill = func(name string) (json.RawMessage, error) {
+		if name == markdown { // as long as it must be, but no longer than any text could be
+			return encoded(Markdown(min(doc.chunks(), MaxSize))), nil
+		}
+		return value(name)
+	}
+	step, err := k.parse(doc.at(0))
+	if err != nil {
+		return nil, &Error{Reason: err.Reason, cause: err.cause} // its place is one in a text that nobody has
+	}
+	return step, nil
+}
+
+// chunks is how many the step has that is filled.
+func (d *document) chunks() int {
+	v, ok := d.at(0).part("chunks")
+	if ok && v.stands(isNumber) {
+		var err error
+		v, err = v.insert(isNumber)
+		ok = err == nil
+	}
+	if !ok {
+		return 0
+	}
+	n, _ := v.whole()
+	return int(n)
+}
+
+// Templates is the script with placeholders in place of texts that look like some, as if it came from a file. A script of no such text is
+// returned as it is. The error is that of [Script.Validate].
+func (s Script) Templates() (Script, error) {
+	text, err := s.AppendJSON(nil)
+	if err != nil || !bytes.Contains(text, []byte("{{")) && !bytes.Contains(text, []byte(`\u007`)) { // which may be a brace
+		return s, err
+	}
+	var out Script
+	if err := parseText(string(text), out.shape, templated); err != nil {
+		return s, err
+	}
+	return out, nil
+}
+
+const markdown = "markdown"
+
+var (
+	placeholders = []string{"input", "steers", "attachments", "thread", "model", "answers", "decision", "error", markdown}
+	families     = []string{"config.", "step:"} // whose names go on
+)
+
+// placeholder finds the first one of a text from a place on: {{name}} is text[start:end]. What comes before it is looked at once, however many
+// braces there are.
+func placeholder(text string, from int) (start, end int, name string, ok bool) {
+	for {
+		n := strings.Index(text[from:], "}}")
+		if n < 0 {
+			return 0, 0, "", false
+		}
+		end = from + n
+		if i := strings.LastIndex(text[from:end], "{{"); i >= 0 { // {{{input}} is a brace and a placeholder
+			start = from + i
+			name = text[start+len("{{") : end]
+			if slices.Contains(placeholders, name) || slices.ContainsFunc(families, func(f string) bool { return len(name) > len(f) && strings.HasPrefix(name, f) }) {
+				return start, end + len("}}"), name, true
+			}
+		}
+		from = end + len("}}")
+	}
+}
+
+func hasPlaceholder(text string) bool {
+	_, _, _, ok := placeholder(text, 0)
+	return ok
+}
+
+// whole is the name of the placeholder that a text is.
+func whole(text string) (name string, ok bool) {
+	start, end, name, ok := placeholder(text, 0)
+	return name, ok && start == 0 && end == len(text)
+}
+
+// templated is whether {{…}} in this value is a placeholder.
+func (v value) templated() bool { return v.templates && v.depth > 0 }
+
+// filling is whether values are at hand. A step inside of the one that is filled waits for its own turn.
+func (v value) filling() bool { return v.fill != nil && v.depth == 1 }
+
+// stands is whether this is a placeholder where something is wanted that is no string, and begins so.
+func (v value) stands(begin string) bool {
+	if !v.templated() || v.first() != '"' || begin != isNumber && begin != isFlag && begin != isObject {
+		return false
+	}
+	_, ok := whole(v.string())
+	return ok
+}
+
+// insert is the value of a placeholder that stands for what begins so. A text that is JSON for it counts as that.
+func (v value) insert(begin string) (value, error) {
+	name, _ := whole(v.string())
+	out, err := v.named(name)
+	if err != nil || out.first() != '"' {
+		return out, err
+	}
+	if inner, err := lone([]byte(out.string())); err == nil && strings.IndexByte(begin, inner.first()) >= 0 {
+		return inner, nil
+	}
+	return out, nil
+}
+
+// named is the value of a placeholder, in a document of its own, where nothing is one.
+func (d *document) named(name string) (value, error) {
+	raw, err := d.fill(name)
+	if err != nil {
+		return value{}, err
+	}
+	v, err := lone(raw)
+	if err != nil {
+		return value{}, fmt.Errorf("{{%s}} is no JSON: %w", name, err)
+	}
+	return v, nil
+}
+
+// fillText is a text with the values in it.
+func (d *document) fillText(text string) (string, error) {
+	var b strings.Builder
+	at := 0
+	for {
+		start, end, name, ok := placeholder(text, at)
+		if !ok {
+			b.WriteString(text[at:])
+			return b.String(), nil
+		}
+		v, err := d.named(name)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text[at:start])
+		b.WriteString(v.plain())
+		at = end
+	}
+}
+
+// fillJSON is JSON with the values in its strings.
+func (v value) fillJSON() ([]byte, error) {
+	var out []byte
+	at := v.pos
+	for s := range v.strings {
+		text := s.string()
+		if !hasPlaceholder(text) {
+			continue
+		}
+		out = append(out, v.text[at:s.pos]...)
+		at = s.end
+		if name, ok := whole(text); ok {
+			in, err := v.named(name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, in.raw()...)
+			continue
+		}
+		text, err := v.fillText(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, encoded(text)...)
+	}
+	if out = append(out, v.text[at:v.end]...); !json.Valid(out) {
+		return nil, errors.New("it is nested too deep with what is filled in")
+	}
+	return out, nil
+}
+
+// hasHoles is whether there is a placeholder in a string of it.
+func (v value) hasHoles() bool {
+	for s := range v.strings {
+		if hasPlaceholder(s.string()) {
+			return true
+		}
+	}
+	return false
+}
