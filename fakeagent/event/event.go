@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,8 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
-// Event is one executor event. An event that was encoded and decoded again equals the first one.
+// Event is one executor event. An event that was encoded and decoded again equals the first one, and the payload of one that was decoded and
+// encoded again says what it said.
 type Event struct {
 	Seq       uint64 // counts the events of a thread from 1; 0 in an event of foreign origin
 	Provider  string // the kind of provider, such as "fake-agent"
@@ -29,6 +31,14 @@ type Event struct {
 	RequestID string
 	Time      time.Time // UTC, without a monotonic part
 	Payload   Payload
+	Recorded  *Recorded // what its JSON says beyond that; nil: nothing
+}
+
+// Recorded is what the JSON of an event says that the other fields of [Event] have no room for. A decoded event has one where that is so, and
+// it is what is written again. Who changes the payload of such an event drops it.
+type Recorded struct {
+	Payload      json.RawMessage // the whole payload as it was, compact; nil where [Event.Payload] says the same
+	ProviderRefs json.RawMessage // the ids that things have at the provider itself; nil: none
 }
 
 // Line describes an event on one line, for tables and failure messages, without what tells when and where it came.
@@ -45,6 +55,9 @@ func Line(e Event) string {
 	says, _ := timeline.JSON(e.Payload)
 	if raw, ok := e.Payload.(Raw); ok {
 		says = raw.JSON
+	}
+	if e.Recorded != nil && e.Recorded.Payload != nil {
+		says = e.Recorded.Payload
 	}
 	switch text := string(says); {
 	case text == "" || text == "{}":
@@ -85,13 +98,22 @@ const (
 	ErrorItem        ItemType = "error"
 	Compaction       ItemType = "context_compaction"
 
-	// The rest are tool calls; so is every type that is not named here.
+	// The rest are tool calls; so is every type that is not named here. See [ItemType.IsTool].
 
 	CommandExecution ItemType = "command_execution"
 	FileChange       ItemType = "file_change"
 	MCPToolCall      ItemType = "mcp_tool_call"
 	DynamicToolCall  ItemType = "dynamic_tool_call"
 )
+
+// IsTool says that an item of this type is a tool call.
+func (t ItemType) IsTool() bool {
+	switch t {
+	case UserMessage, AssistantMessage, Reasoning, ErrorItem, Compaction:
+		return false
+	}
+	return true
+}
 
 // ItemStatus is where an item stands.
 type ItemStatus string
@@ -111,6 +133,15 @@ const (
 	TurnEndFailed      TurnState = "failed"
 	TurnEndInterrupted TurnState = "interrupted"
 	TurnEndCancelled   TurnState = "cancelled" // some providers say this for interrupted
+)
+
+// TaskStatus is how a task ended.
+type TaskStatus string
+
+const (
+	TaskDone    TaskStatus = "completed"
+	TaskFailed  TaskStatus = "failed"
+	TaskStopped TaskStatus = "stopped"
 )
 
 type (
@@ -196,6 +227,26 @@ type (
 		Answers map[string]any `json:"answers"`
 	}
 
+	// TaskStarted begins a task that a sub-agent does.
+	TaskStarted struct {
+		TaskID      string `json:"taskId"`
+		Description string `json:"description,omitempty"`
+		TaskType    string `json:"taskType,omitempty"`
+	}
+	// TaskProgress tells how far it is.
+	TaskProgress struct {
+		TaskID       string `json:"taskId"`
+		Description  string `json:"description"`
+		Summary      string `json:"summary,omitempty"`
+		LastToolName string `json:"lastToolName,omitempty"`
+	}
+	// TaskCompleted ends it, however it went.
+	TaskCompleted struct {
+		TaskID  string     `json:"taskId"`
+		Status  TaskStatus `json:"status"`
+		Summary string     `json:"summary,omitempty"`
+	}
+
 	// TokenUsageUpdated tells what a thread has used.
 	TokenUsageUpdated struct {
 		Usage TokenUsage `json:"usage"`
@@ -258,6 +309,9 @@ func (RequestOpened) Type() string      { return "request.opened" }
 func (RequestResolved) Type() string    { return "request.resolved" }
 func (UserInputRequested) Type() string { return "user-input.requested" }
 func (UserInputResolved) Type() string  { return "user-input.resolved" }
+func (TaskStarted) Type() string        { return "task.started" }
+func (TaskProgress) Type() string       { return "task.progress" }
+func (TaskCompleted) Type() string      { return "task.completed" }
 func (TokenUsageUpdated) Type() string  { return "thread.token-usage.updated" }
 func (RuntimeError) Type() string       { return "runtime.error" }
 func (ProcessExit) Type() string        { return "process.exit" }
@@ -278,6 +332,9 @@ func (RequestOpened) payload()      {}
 func (RequestResolved) payload()    {}
 func (UserInputRequested) payload() {}
 func (UserInputResolved) payload()  {}
+func (TaskStarted) payload()        {}
+func (TaskProgress) payload()       {}
+func (TaskCompleted) payload()      {}
 func (TokenUsageUpdated) payload()  {}
 func (RuntimeError) payload()       {}
 func (ProcessExit) payload()        {}
@@ -307,6 +364,9 @@ var payloadTypes = map[string]func([]byte) (Payload, error){
 	"request.resolved":           decode[RequestResolved],
 	"user-input.requested":       decode[UserInputRequested],
 	"user-input.resolved":        decode[UserInputResolved],
+	"task.started":               decode[TaskStarted],
+	"task.progress":              decode[TaskProgress],
+	"task.completed":             decode[TaskCompleted],
 	"thread.token-usage.updated": decode[TokenUsageUpdated],
 	"runtime.error":              decode[RuntimeError],
 	"process.exit":               decode[ProcessExit],
@@ -331,7 +391,9 @@ type envelope struct {
 	TurnID    string    `json:"turnId,omitempty"`
 	ItemID    string    `json:"itemId,omitempty"`
 	RequestID string    `json:"requestId,omitempty"`
-	Payload   any       `json:"payload"`
+
+	ProviderRefs json.RawMessage `json:"providerRefs,omitempty"`
+	Payload      any             `json:"payload"`
 }
 
 // MarshalJSON writes the event with the contract's field names. The eventId is made from thread and seq.
@@ -342,27 +404,41 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	w := envelope{
 		Type: e.Payload.Type(), EventID: e.ThreadID + ":" + strconv.FormatUint(e.Seq, 10), Provider: e.Provider,
 		ThreadID: e.ThreadID, CreatedAt: e.Time, Seq: e.Seq, TurnID: e.TurnID, ItemID: e.ItemID, RequestID: e.RequestID,
-		Payload: e.Payload,
 	}
-	switch p := e.Payload.(type) { // the contract has empty lists and objects where Go has nil
-	case Raw:
-		if w.Payload = p.JSON; p.JSON == nil {
-			w.Payload = struct{}{}
+	if r := e.Recorded; r != nil {
+		w.ProviderRefs = r.ProviderRefs
+		if r.Payload != nil {
+			w.Payload = r.Payload
 		}
+	}
+	if w.Payload == nil {
+		w.Payload = body(e.Payload)
+	}
+	return timeline.JSON(w)
+}
+
+// body is what is encoded of a payload: the contract has empty lists and objects where Go has nil.
+func body(p Payload) any {
+	switch p := p.(type) {
+	case Raw:
+		if p.JSON == nil {
+			return struct{}{}
+		}
+		return p.JSON
 	case PlanUpdated:
-		w.Payload = PlanUpdated{notNil(p.Plan)}
+		return PlanUpdated{notNil(p.Plan)}
 	case UserInputRequested:
 		p.Questions = notNil(slices.Clone(p.Questions))
 		for i := range p.Questions {
 			p.Questions[i].Options = notNil(p.Questions[i].Options)
 		}
-		w.Payload = p
+		return p
 	case UserInputResolved:
 		if p.Answers == nil {
-			w.Payload = UserInputResolved{map[string]any{}}
+			return UserInputResolved{map[string]any{}}
 		}
 	}
-	return timeline.JSON(w)
+	return p
 }
 
 func notNil[S ~[]E, E any](s S) S {
@@ -379,7 +455,8 @@ func nilIfEmpty[S ~[]E, E any](s S) S {
 	return s
 }
 
-// UnmarshalJSON reads one event. A type that it does not know becomes a [Raw]; a known one with a wrong value is an error.
+// UnmarshalJSON reads one event. A type that it does not know becomes a [Raw]; a known one with a wrong value is an error. What else a payload
+// says is kept as [Recorded].
 func (e *Event) UnmarshalJSON(data []byte) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return errors.New(`event: want an object with a "type"`)
@@ -402,37 +479,63 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("event: %s: createdAt is in the year %d, which JSON has no form for", w.Type, y)
 	}
 	out := Event{Seq: w.Seq, Provider: w.Provider, ThreadID: w.ThreadID, TurnID: w.TurnID, ItemID: w.ItemID, RequestID: w.RequestID, Time: w.CreatedAt.UTC()}
+	compact, err := timeline.JSON(payload)
+	if err != nil {
+		return fmt.Errorf("event: %s: %w", w.Type, err)
+	}
+	refs, err := timeline.JSON(w.ProviderRefs)
+	if err != nil {
+		return fmt.Errorf("event: %s: %w", w.Type, err)
+	}
+	rec := Recorded{ProviderRefs: refs}
+	out.Payload = Raw{w.Type, compact}
 	if known := payloadTypes[w.Type]; known != nil {
-		p, err := known(payload)
-		if err != nil {
+		if out.Payload, err = known(payload); err != nil {
 			return fmt.Errorf("event: %s: %w", w.Type, jsonerr.Plain(err))
 		}
-		switch p := p.(type) { // as in an event that nobody encoded
-		case PlanUpdated:
-			out.Payload = PlanUpdated{nilIfEmpty(p.Plan)}
-		case UserInputRequested:
-			for i := range p.Questions {
-				p.Questions[i].Options = nilIfEmpty(p.Questions[i].Options)
-			}
-			p.Questions = nilIfEmpty(p.Questions)
-			out.Payload = p
-		case UserInputResolved:
-			if len(p.Answers) == 0 {
-				p.Answers = nil
-			}
-			out.Payload = p
-		default:
-			out.Payload = p
+		out.Payload = unencoded(out.Payload)
+		if says, err := timeline.JSON(body(out.Payload)); err != nil || !same(says, compact) {
+			rec.Payload = compact
 		}
-	} else {
-		compact, err := timeline.JSON(payload)
-		if err != nil {
-			return fmt.Errorf("event: %s: %w", w.Type, err)
-		}
-		out.Payload = Raw{w.Type, compact}
+	}
+	if rec.Payload != nil || rec.ProviderRefs != nil {
+		out.Recorded = &rec
 	}
 	*e = out
 	return nil
+}
+
+// unencoded is a payload as in an event that nobody encoded.
+func unencoded(p Payload) Payload {
+	switch p := p.(type) {
+	case PlanUpdated:
+		return PlanUpdated{nilIfEmpty(p.Plan)}
+	case UserInputRequested:
+		for i := range p.Questions {
+			p.Questions[i].Options = nilIfEmpty(p.Questions[i].Options)
+		}
+		p.Questions = nilIfEmpty(p.Questions)
+		return p
+	case UserInputResolved:
+		if len(p.Answers) == 0 {
+			return UserInputResolved{}
+		}
+	}
+	return p
+}
+
+// same says that two values of JSON say the same, whatever the order of their keys and the escapes in their texts.
+func same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	value := func(text []byte) (v any) {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber() // as they are written: 1.50 is not 1.5
+		_ = d.Decode(&v)
+		return v
+	}
+	return reflect.DeepEqual(value(a), value(b))
 }
 
 // UnmarshalJSON reads an item's payload. Data that is no canonical detail becomes the input of a [timeline.Unknown].

@@ -93,6 +93,21 @@ var _ = Describe("The JSON form of an event", func() {
 		}}}, "user-input.requested", `{"questions":[{"id":"q-1","header":"Colour","question":"Which one?","options":[{"label":"red","description":"warm"}],"multiSelect":true}],"responseMode":"message"}`),
 		Entry("an answer, its keys in order", event.UserInputResolved{Answers: map[string]any{"q-2": []any{"x", true}, "q-1": "red", "q-3": 1.5}},
 			"user-input.resolved", `{"answers":{"q-1":"red","q-2":["x",true],"q-3":1.5}}`),
+		Entry("a plan with nothing in it", event.PlanUpdated{}, "turn.plan.updated", `{"plan":[]}`),
+		Entry("no question", event.UserInputRequested{}, "user-input.requested", `{"questions":[]}`),
+		Entry("a question with nothing to choose from, which blocks", event.UserInputRequested{Questions: []event.Question{{ID: "q-1", Question: "Which?"}}},
+			"user-input.requested", `{"questions":[{"id":"q-1","header":"","question":"Which?","options":[]}]}`),
+		Entry("no answer", event.UserInputResolved{}, "user-input.resolved", `{"answers":{}}`),
+		Entry("a task begins", event.TaskStarted{TaskID: "task-1", Description: "look <there>", TaskType: "explorer"},
+			"task.started", `{"taskId":"task-1","description":"look <there>","taskType":"explorer"}`),
+		Entry("a task begins, without a word", event.TaskStarted{TaskID: "task-1"}, "task.started", `{"taskId":"task-1"}`),
+		Entry("a task goes on", event.TaskProgress{TaskID: "task-1", Description: "looks", Summary: "half of it", LastToolName: "Read"},
+			"task.progress", `{"taskId":"task-1","description":"looks","summary":"half of it","lastToolName":"Read"}`),
+		Entry("a task goes on, without a word", event.TaskProgress{TaskID: "task-1"}, "task.progress", `{"taskId":"task-1","description":""}`),
+		Entry("a task ends well", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone, Summary: "found it"},
+			"task.completed", `{"taskId":"task-1","status":"completed","summary":"found it"}`),
+		Entry("a task fails", event.TaskCompleted{TaskID: "task-1", Status: event.TaskFailed}, "task.completed", `{"taskId":"task-1","status":"failed"}`),
+		Entry("a task is stopped", event.TaskCompleted{TaskID: "task-1", Status: event.TaskStopped}, "task.completed", `{"taskId":"task-1","status":"stopped"}`),
 		Entry("all that can be said of tokens", event.TokenUsageUpdated{Usage: event.TokenUsage{
 			UsedTokens: 1, MaxTokens: 2, TotalProcessedTokens: 3, InputTokens: 4, CachedInputTokens: 5, OutputTokens: 6, ReasoningOutputTokens: 7,
 			LastUsedTokens: 8, LastInputTokens: 9, LastCachedInputTokens: 10, LastOutputTokens: 11, LastReasoningOutputTokens: 12,
@@ -111,6 +126,13 @@ var _ = Describe("The JSON form of an event", func() {
 			"account.updated", `{"z":"<","a":1.50}`),
 	)
 
+	It("has what was recorded in the place of the payload, and the ids of the provider itself before it", func() {
+		e := live("t-1-1", event.Delta{Stream: event.AssistantText, Text: "a"})
+		e.Recorded = &event.Recorded{Payload: json.RawMessage(`{"delta":"a<b"}`), ProviderRefs: json.RawMessage(`{"providerItemId":"x"}`)}
+		Expect(timeline.JSON(e)).To(BeEquivalentTo(`{"type":"content.delta","eventId":"thread-1:3","provider":"fake-agent","threadId":"thread-1",` +
+			`"createdAt":"2026-01-02T12:00:00Z","seq":3,"turnId":"turn-1","itemId":"t-1-1","providerRefs":{"providerItemId":"x"},"payload":{"delta":"a<b"}}`))
+	})
+
 	It("is refused for an event without a payload", func() {
 		_, err := json.Marshal(event.Event{Seq: 3, ThreadID: "thread-1"})
 		Expect(err).To(MatchError(ContainSubstring(`event: no payload in event 3 of thread "thread-1"`)))
@@ -123,11 +145,56 @@ var _ = Describe("Decoding an event of foreign origin", func() {
 		return e, err
 	}
 
-	It("takes what it knows and drops the rest", func() {
+	It("drops what its envelope has beyond the contract's ids", func() {
 		Expect(decode(`{"type":"turn.completed","eventId":"ev-9","provider":"codex","providerInstanceId":"p","threadId":"thread-1","createdAt":"2026-01-02T12:00:00Z",` +
-			`"turnId":"turn-9","providerRefs":{},"raw":{"source":"acp.jsonrpc","payload":{}},"payload":{"state":"cancelled","stopReason":null}}`)).
+			`"turnId":"turn-9","providerRefs":null,"raw":{"source":"acp.jsonrpc","payload":{}},"payload":{"state":"cancelled"}}`)).
 			To(Equal(event.Event{Provider: "codex", ThreadID: "thread-1", TurnID: "turn-9", Time: noon, Payload: event.TurnCompleted{State: event.TurnEndCancelled}}))
 	})
+
+	It("keeps what else a payload says, beside what it knows of it", func() {
+		e, err := decode(foreign("turn.completed", `{ "state": "cancelled", "stopReason": null, "usage": {"b": 1.50, "a": "<"} }`))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(e.Payload).To(Equal(event.TurnCompleted{State: event.TurnEndCancelled}))
+		Expect(e.Recorded).To(Equal(&event.Recorded{Payload: json.RawMessage(`{"state":"cancelled","stopReason":null,"usage":{"b":1.50,"a":"<"}}`)}))
+	})
+
+	It("keeps the ids that things have at the provider itself", func() {
+		e, err := decode(`{"type":"turn.started","providerRefs":{ "providerTurnId": "<9>" },"payload":{}}`)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(e.Recorded).To(Equal(&event.Recorded{ProviderRefs: json.RawMessage(`{"providerTurnId":"<9>"}`)}))
+	})
+
+	DescribeTable("encodes it again with all that its payload said:", func(typ, payload string) {
+		e, err := decode(foreign(typ, payload))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(e.Recorded).NotTo(BeNil())
+		again, err := timeline.JSON(e)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(again)).To(HaveSuffix(`"payload":` + payload + `}`))
+		Expect(decode(string(again))).To(Equal(e))
+	},
+		Entry("a key that this version does not know", "content.delta", `{"streamKind":"assistant_text","delta":"x","contentIndex":0}`),
+		Entry("what is there without a word", "content.delta", `{"delta":"x"}`),
+		Entry("null", "item.completed", `{"itemType":"reasoning","detail":null}`),
+		Entry("data of any shape", "item.started", `{"itemType":"mcp_tool_call","data":[{"b":1,"a":"<"},null]}`),
+		Entry("more than a detail has", "item.started", `{"itemType":"command_execution","data":{"type":"shell","command":"ls","pid":7}}`),
+		Entry("a number as it was written", "user-input.resolved", `{"answers":{"q":1.50}}`),
+		Entry("a number that is too large for a program", "user-input.resolved", `{"answers":{"q":12345678901234567890}}`),
+		Entry("a key that is there twice", "content.delta", `{"streamKind":"assistant_text","delta":"x","more":1,"more":2}`),
+		Entry("deep inside", "turn.plan.updated", `{"plan":[{"step":"look","status":"pending","owner":"me"}]}`),
+		Entry("what a task has used", "task.progress", `{"taskId":"t","description":"d","usage":{"total_tokens":5}}`),
+	)
+
+	DescribeTable("keeps nothing beside the payload where only the form differs:", func(typ, payload string) {
+		e, err := decode(foreign(typ, payload))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(e.Recorded).To(BeNil())
+	},
+		Entry("white space", "content.delta", `{ "streamKind": "assistant_text",  "delta": "x" }`),
+		Entry("the order of keys", "content.delta", `{"delta":"x","streamKind":"assistant_text"}`),
+		Entry("escapes", "content.delta", `{"streamKind":"assistant_text","delta":"\u0078\u003c\/"}`),
+		Entry("a type that this version does not know", "hook.started", `{"hookId":"h", "n":1.50}`),
+	)
 
 	It("keeps a payload of a type that this version does not know, without its white space", func() {
 		e, err := decode(foreign("hook.started", `{ "hookId": "h", "hookName": "a  b", "n": 1.50 }`))
@@ -176,6 +243,8 @@ var _ = Describe("Decoding an event of foreign origin", func() {
 		Entry("a seq below 0", `{"type":"turn.started","seq":-1,"payload":{}}`, "event: ", "seq must be "),
 		Entry("a time that is none", `{"type":"turn.started","createdAt":"yesterday","payload":{}}`, "event: ", `"yesterday"`),
 		Entry("in a payload", foreign("turn.completed", `{"state":5}`), "event: turn.completed: ", "state must be "),
+		Entry("in a task", foreign("task.completed", `{"taskId":5}`), "event: task.completed: ", "taskId must be a string, is a number"),
+		Entry("in the ids of a question", foreign("user-input.requested", `{"questions":[{"id":1}]}`), "event: user-input.requested: ", "questions.id must be "),
 		Entry("in an item", foreign("item.started", `{"itemType":"x","title":5}`), "event: item.started: ", "title must be "),
 		Entry("deep in a payload", foreign("turn.plan.updated", `{"plan":[{"step":1}]}`), "event: turn.plan.updated: ", "plan.step must be "),
 		Entry("bytes that are a number", foreign("process.raw", `{"base64":5}`), "event: process.raw: ", "base64 must be a string, is a number"),
@@ -208,7 +277,28 @@ var _ = DescribeTable("An event on one line says what it is and says, but not wh
 	Entry("about a request of an item", event.Event{ItemID: "t-1", RequestID: "r-1", Payload: event.RequestOpened{RequestType: "x", Detail: "rm"}},
 		`request.opened t-1 r-1 {"requestType":"x","detail":"rm"}`),
 	Entry("of a type that this version does not know", event.Event{Payload: event.Raw{Name: "x.y", JSON: []byte(`{"z":1}`)}}, `x.y {"z":1}`),
+	Entry("of which a recording said more", event.Event{
+		Payload: event.Delta{Stream: event.AssistantText, Text: "x"}, Recorded: &event.Recorded{Payload: []byte(`{"delta":"x","contentIndex":1}`)},
+	}, `content.delta {"delta":"x","contentIndex":1}`),
+	Entry("with ids of the provider itself, which it does not show", event.Event{
+		Payload: event.TurnStarted{}, Recorded: &event.Recorded{ProviderRefs: []byte(`{"providerTurnId":"x"}`)},
+	}, `turn.started`),
 	Entry("a long one", event.Event{Payload: event.Delta{Stream: event.AssistantText, Text: strings.Repeat("é", 100)}},
 		`content.delta {"streamKind":"assistant_text","delta":"`+strings.Repeat("é", 40)+"…"),
 	Entry("nothing at all", event.Event{}, "(no payload)"),
+)
+
+var _ = DescribeTable("An item is a tool call unless its type is one of those that are not:", func(t event.ItemType, want bool) {
+	Expect(t.IsTool()).To(Equal(want))
+},
+	Entry("what the user said", event.UserMessage, false),
+	Entry("what the agent said", event.AssistantMessage, false),
+	Entry("what it thought", event.Reasoning, false),
+	Entry("an error", event.ErrorItem, false),
+	Entry("a compaction", event.Compaction, false),
+	Entry("a command", event.CommandExecution, true),
+	Entry("a change of a file", event.FileChange, true),
+	Entry("a tool of an MCP server", event.MCPToolCall, true),
+	Entry("a tool of the host", event.DynamicToolCall, true),
+	Entry("a type that this version does not know", event.ItemType("novel"), true),
 )

@@ -11,8 +11,9 @@ import (
 //
 // What it returns is appended to a [timeline.Log]. Its snapshots show one item for all states of a tool call and all pieces of a message.
 type Fold struct {
-	begun []begun // the messages and tool calls of this turn
-	shown string  // the last error of this turn
+	begun []begun                      // the messages and tool calls of this turn
+	shown string                       // the last error of this turn
+	tasks map[string]timeline.SubAgent // those that run
 }
 
 type begun struct {
@@ -27,6 +28,7 @@ const tool ItemType = ""
 //   - A delta is a piece of a message or of reasoning. A later item.completed that repeats the whole text adds nothing.
 //   - item.started and item.completed are states of a tool call. A declined one is a failed call.
 //   - turn.plan.updated is a todo list.
+//   - A task is a tool call of a sub-agent. A stopped one is a canceled call.
 //   - A turn that failed, and a runtime.error, is an error item; the same message twice in a turn is one.
 //   - A user_message of a provider is a user message. A host that writes its own drops it.
 func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
@@ -47,15 +49,28 @@ func (f *Fold) Item(e Event) (item timeline.Item, itemID string, ok bool) {
 			return timeline.Reasoning{Text: p.Text}, id, true
 		}
 	case ItemStarted:
-		if p.isTool() {
+		if p.ItemType.IsTool() {
 			return f.call(e, p.Item, timeline.Running)
 		}
 	case ItemUpdated:
-		if p.isTool() {
+		if p.ItemType.IsTool() {
 			return f.call(e, p.Item, timeline.Running)
 		}
 	case ItemCompleted:
 		return f.completed(e, p.Item)
+	case TaskStarted:
+		return f.task(e, p.TaskID, timeline.SubAgent{SubAgentType: p.TaskType, Description: p.Description}, timeline.Running, "")
+	case TaskProgress:
+		return f.task(e, p.TaskID, timeline.SubAgent{Description: p.Description, Log: p.Summary}, timeline.Running, "")
+	case TaskCompleted:
+		status, err := timeline.Completed, ""
+		if p.Status != TaskDone {
+			status, err = timeline.Failed, cmp.Or(p.Summary, string(p.Status), string(TaskFailed))
+		}
+		if p.Status == TaskStopped {
+			status, err = timeline.Canceled, ""
+		}
+		return f.task(e, p.TaskID, timeline.SubAgent{Log: p.Summary}, status, err)
 	case PlanUpdated:
 		var todo timeline.Todo
 		for _, s := range p.Plan {
@@ -117,14 +132,6 @@ func (f *Fold) completed(e Event, p Item) (timeline.Item, string, bool) {
 	return f.call(e, p, timeline.Completed)
 }
 
-func (i Item) isTool() bool {
-	switch i.ItemType {
-	case UserMessage, AssistantMessage, Reasoning, ErrorItem, Compaction:
-		return false
-	}
-	return true
-}
-
 // call is a state of a tool call. What a later event leaves out is left to what an earlier one said.
 func (f *Fold) call(e Event, p Item, status timeline.Status) (timeline.Item, string, bool) {
 	id := cmp.Or(e.ItemID, e.TurnID)
@@ -146,6 +153,31 @@ func (f *Fold) call(e Event, p Item, status timeline.Status) (timeline.Item, str
 		c.Status = timeline.Completed
 	case Failed, Declined:
 		c.Status, c.Error = timeline.Failed, cmp.Or(p.Error, string(p.Status))
+	}
+	return c, id, true
+}
+
+// task is a state of a task, which is a tool call of its own.
+func (f *Fold) task(e Event, id string, d timeline.SubAgent, status timeline.Status, err string) (timeline.Item, string, bool) {
+	id = cmp.Or(id, e.ItemID, e.TurnID)
+	f.came(tool, id)
+	before := f.tasks[id] // of which only changes are told
+	if _, starts := e.Payload.(TaskStarted); starts {
+		before = timeline.SubAgent{} // one of an earlier turn, whose end nobody told
+	}
+	d = timeline.SubAgent{
+		SubAgentType: cmp.Or(d.SubAgentType, before.SubAgentType), Description: cmp.Or(d.Description, before.Description), Log: cmp.Or(d.Log, before.Log),
+	}
+	if f.tasks == nil {
+		f.tasks = map[string]timeline.SubAgent{}
+	}
+	f.tasks[id] = d
+	if status != timeline.Running {
+		delete(f.tasks, id)
+	}
+	c := timeline.ToolCall{CallID: id, Name: "Task", Detail: d, Status: status}
+	if err != "" {
+		c.Error = err
 	}
 	return c, id, true
 }

@@ -46,6 +46,12 @@ var _ = Describe("The fold of events into timeline items", func() {
 		Entry("an error of the provider", completed(event.ErrorItem, "lost"), timeline.ErrorItem{Message: "lost"}),
 		Entry("a compaction", completed(event.Compaction, ""), timeline.Compaction{Status: "completed"}),
 		Entry("a fault of the provider", event.RuntimeError{Message: "lost"}, timeline.ErrorItem{Message: "lost"}),
+		Entry("a task that begins", event.TaskStarted{TaskID: "task-1", Description: "look", TaskType: "explorer"},
+			timeline.ToolCall{CallID: "task-1", Name: "Task", Detail: timeline.SubAgent{SubAgentType: "explorer", Description: "look"}, Status: timeline.Running}),
+		Entry("a task of which only its progress is told", event.TaskProgress{TaskID: "task-1", Description: "looks", Summary: "half of it"},
+			timeline.ToolCall{CallID: "task-1", Name: "Task", Detail: timeline.SubAgent{Description: "looks", Log: "half of it"}, Status: timeline.Running}),
+		Entry("a task of which only its end is told", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone, Summary: "found it"},
+			timeline.ToolCall{CallID: "task-1", Name: "Task", Detail: timeline.SubAgent{Log: "found it"}, Status: timeline.Completed}),
 		Entry("a turn that failed", failed("no quota"), timeline.ErrorItem{Message: "no quota"}),
 		Entry("a turn that failed and does not say why", failed(""), timeline.ErrorItem{Message: "the provider gave no reason"}),
 		Entry("a plan, in the words of the timeline", event.PlanUpdated{Plan: []event.PlanStep{
@@ -219,6 +225,74 @@ var _ = Describe("A tool call whose later events say less", func() {
 	})
 })
 
+var _ = Describe("A task in events", func() {
+	begun := event.TaskStarted{TaskID: "task-1", Description: "look around", TaskType: "explorer"}
+	call := func(d timeline.SubAgent, status timeline.Status, err any) timeline.Items {
+		return timeline.Items{timeline.ToolCall{CallID: "task-1", Name: "Task", Detail: d, Status: status, Error: err}}
+	}
+
+	It("is one item, in which a later event only changes what it says", func() {
+		var f event.Fold
+		var p timeline.Projection
+		after := func(payload event.Payload) timeline.Items {
+			item, id, ok := f.Item(live("", payload))
+			Expect(ok).To(BeTrue())
+			p.Add("turn-1", id, item)
+			return p.Snapshot().Items()
+		}
+		Expect(after(begun)).To(Equal(call(timeline.SubAgent{SubAgentType: "explorer", Description: "look around"}, timeline.Running, nil)))
+		Expect(after(event.TaskProgress{TaskID: "task-1", Summary: "read a.go"})).To(
+			Equal(call(timeline.SubAgent{SubAgentType: "explorer", Description: "look around", Log: "read a.go"}, timeline.Running, nil)))
+		Expect(after(event.TaskProgress{TaskID: "task-1", Description: "look at b.go"})).To(
+			Equal(call(timeline.SubAgent{SubAgentType: "explorer", Description: "look at b.go", Log: "read a.go"}, timeline.Running, nil)))
+		Expect(after(event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone})).To(
+			Equal(call(timeline.SubAgent{SubAgentType: "explorer", Description: "look at b.go", Log: "read a.go"}, timeline.Completed, nil)))
+	})
+
+	DescribeTable("ends", func(end event.TaskCompleted, log string, status timeline.Status, err any) {
+		end.TaskID = "task-1"
+		Expect(folded(live("", begun), live("", end))).To(
+			Equal(call(timeline.SubAgent{SubAgentType: "explorer", Description: "look around", Log: log}, status, err)))
+	},
+		Entry("completed", event.TaskCompleted{Status: event.TaskDone, Summary: "found it"}, "found it", timeline.Completed, nil),
+		Entry("failed, with a reason", event.TaskCompleted{Status: event.TaskFailed, Summary: "lost"}, "lost", timeline.Failed, "lost"),
+		Entry("failed, without a reason", event.TaskCompleted{Status: event.TaskFailed}, "", timeline.Failed, "failed"),
+		Entry("canceled for stopped", event.TaskCompleted{Status: event.TaskStopped, Summary: "by the user"}, "by the user", timeline.Canceled, nil),
+		Entry("failed for a status that this version does not know", event.TaskCompleted{Status: "killed"}, "", timeline.Failed, "killed"),
+		Entry("failed for no status", event.TaskCompleted{}, "", timeline.Failed, "failed"),
+	)
+
+	It("is an item for each task, also where they overlap", func() {
+		Expect(folded(
+			live("", event.TaskStarted{TaskID: "x", Description: "one"}), live("", event.TaskStarted{TaskID: "y", Description: "two"}),
+			live("", event.TaskCompleted{TaskID: "y", Status: event.TaskDone}), live("", event.TaskCompleted{TaskID: "x", Status: event.TaskStopped}),
+		)).To(Equal(timeline.Items{
+			timeline.ToolCall{CallID: "x", Name: "Task", Detail: timeline.SubAgent{Description: "one"}, Status: timeline.Canceled},
+			timeline.ToolCall{CallID: "y", Name: "Task", Detail: timeline.SubAgent{Description: "two"}, Status: timeline.Completed},
+		}))
+	})
+
+	It("knows nothing of an earlier one of that id, whether that has ended or not", func() {
+		for _, end := range []event.Payload{event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone}, event.TurnStarted{}} {
+			items := folded(live("", begun), live("", end), live("", event.TaskStarted{TaskID: "task-1"}))
+			Expect(items).To(Equal(call(timeline.SubAgent{}, timeline.Running, nil)))
+		}
+	})
+
+	It("goes on into the next turn, where what is told of it is what it was", func() {
+		var f event.Fold
+		f.Item(live("", begun))
+		f.Item(live("", event.TurnStarted{}))
+		item, _, _ := f.Item(live("", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone}))
+		Expect(item).To(Equal(call(timeline.SubAgent{SubAgentType: "explorer", Description: "look around"}, timeline.Completed, nil)[0]))
+	})
+
+	It("has the id of its item or its turn where it has none", func() {
+		Expect(folded(live("t-1-1", event.TaskStarted{}))).To(ConsistOf(HaveField("CallID", "t-1-1")))
+		Expect(folded(live("", event.TaskStarted{}))).To(ConsistOf(HaveField("CallID", "turn-1")))
+	})
+})
+
 var _ = Describe("An error in events", func() {
 	It("is one item for each fault outside a turn, also where they say the same", func() {
 		var f event.Fold
@@ -279,6 +353,9 @@ var _ = Describe("Live events and the same events decoded", func() {
 			live("t-1-4", event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Data: timeline.Raw{JSON: json.RawMessage(`{"type":"novel"}`)}}}),
 			live("t-1-5", event.ItemCompleted{Item: event.Item{ItemType: event.FileChange, Title: "Look", Detail: "at this"}}),
 			live("", event.PlanUpdated{Plan: []event.PlanStep{{Step: "look", Status: "inProgress"}}}),
+			live("", event.TaskStarted{TaskID: "x", Description: "look", TaskType: "explorer"}),
+			live("", event.TaskProgress{TaskID: "x", Description: "look", Summary: "half of it", LastToolName: "Read"}),
+			live("", event.TaskCompleted{TaskID: "x", Status: event.TaskFailed}),
 			live("a-1", answer("done")), live("a-1", completed(event.AssistantMessage, "done")),
 			live("", failed("no quota")),
 		}
@@ -288,7 +365,7 @@ var _ = Describe("Live events and the same events decoded", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(json.Unmarshal(data, &decoded[i])).To(Succeed())
 		}
-		Expect(folded(decoded...)).To(HaveLen(9))
+		Expect(folded(decoded...)).To(HaveLen(10))
 		Expect(folded(decoded...)).To(Equal(folded(events...)))
 	})
 
@@ -296,6 +373,7 @@ var _ = Describe("Live events and the same events decoded", func() {
 		items := folded(
 			live("t-1-1", event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Status: event.Declined, Data: timeline.Plan{Text: "1."}}}),
 			live("", event.PlanUpdated{Plan: []event.PlanStep{}}),
+			live("", event.TaskCompleted{TaskID: "x"}),
 			live("a-1", answer("done")),
 		)
 		var back timeline.Items

@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -29,6 +30,21 @@ func FuzzDecodeEvent(f *testing.F) {
 		if second, err := timeline.JSON(again); err != nil || string(second) != string(first) {
 			t.Fatalf("encoded first as\n%s, then as\n%s, %v", first, second, err)
 		}
+		if said := payload(data); said != nil && !reflect.DeepEqual(payload(first), said) {
+			t.Fatalf("the payload of\n%s became that of\n%s", data, first)
+		}
 		new(event.Fold).Item(e) // must not panic
+		_ = event.Line(e)
 	})
+}
+
+// payload is what the payload of an event says; nil where it has null for a second one, which is none.
+func payload(data []byte) any {
+	var w struct {
+		Payload any `json:"payload"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	_ = d.Decode(&w)
+	return w.Payload
 }
