@@ -24,7 +24,7 @@ import (
 //   - All are of one thread. After session.exited comes at most the next session.started.
 //   - A turn begins with turn.started, and nothing of it comes before. One turn runs at a time.
 //   - It ends with one turn.completed, which names it. Nothing of it comes after, and none is left running.
-//   - A tool call is started, then completed, once each, within its turn.
+//   - A tool call is started, then completed, once each, within its turn; so is a task.
 //   - A request is opened, then resolved, once each, within its turn. A question that does not block the turn may stay open.
 //
 // Of rows:
@@ -183,9 +183,9 @@ func checkRows(rows []timeline.Row) []finding {
 // eventCheck is a check of events.
 type eventCheck struct {
 	check
-	turns, items, requests spans
-	running                *span // a turn, or nil
-	exited                 int   // where the session exited, or -1
+	turns, items, tasks, requests spans
+	running                       *span // a turn, or nil
+	exited                        int   // where the session exited, or -1
 }
 
 func checkEvents(events []event.Event) []finding {
@@ -228,6 +228,12 @@ func (c *eventCheck) event(i int, e event.Event) {
 		c.item(i, e, isTool(p.ItemType), false, false)
 	case event.ItemCompleted:
 		c.item(i, e, isTool(p.ItemType), false, true)
+	case event.TaskStarted:
+		c.task(i, e, p.TaskID, true, false)
+	case event.TaskProgress:
+		c.task(i, e, p.TaskID, false, false)
+	case event.TaskCompleted:
+		c.task(i, e, p.TaskID, false, true)
 	case event.PlanUpdated:
 		c.inTurn(i, e.TurnID)
 	case event.RequestOpened:
@@ -292,7 +298,7 @@ func (c *eventCheck) turnLeft(i int) {
 }
 
 func (c *eventCheck) turnEnded(i int) {
-	for _, all := range [][]*span{c.items.all, c.requests.all} {
+	for _, all := range [][]*span{c.items.all, c.tasks.all, c.requests.all} {
 		for _, s := range all {
 			if s.end < 0 && !s.free { // it is of this turn: what an earlier one left is over since its end
 				c.wrong(s.begun, "%s never ended", s.what)
@@ -304,18 +310,28 @@ func (c *eventCheck) turnEnded(i int) {
 }
 
 func (c *eventCheck) item(i int, e event.Event, tool, begins, ends bool) {
+	kind := "message"
+	if tool {
+		kind = "tool call"
+	}
+	c.lasts(i, e, &c.items, kind, e.ItemID, tool, begins, ends)
+}
+
+func (c *eventCheck) task(i int, e event.Event, id string, begins, ends bool) {
+	c.lasts(i, e, &c.tasks, "task", id, true, begins, ends)
+}
+
+// lasts is an event of something that lasts. spans: it has a beginning and an end, and an id.
+func (c *eventCheck) lasts(i int, e event.Event, all *spans, kind, id string, spans, begins, ends bool) {
 	if !c.inTurn(i, e.TurnID) {
 		return
 	}
-	what := "message " + e.ItemID
-	if tool {
-		what = "tool call " + e.ItemID
-	}
-	s := c.items.byID[e.ItemID]
+	what := kind + " " + id
+	s := all.byID[id]
 	switch {
-	case e.ItemID == "":
-		if tool {
-			c.wrong(i, "it names no item")
+	case id == "":
+		if spans {
+			c.wrong(i, "it names no %s", kind)
 		}
 		return
 	case s != nil && s.turn != e.TurnID:
@@ -323,13 +339,13 @@ func (c *eventCheck) item(i int, e event.Event, tool, begins, ends bool) {
 		s = nil
 	case s != nil && s.end >= 0:
 		c.wrong(i, "%s is over since event %d", s.what, s.end)
-	case s != nil && begins && tool:
+	case s != nil && begins && spans:
 		c.wrong(i, "%s began before, in event %d", s.what, s.begun)
-	case s == nil && tool && !begins:
+	case s == nil && spans && !begins:
 		c.wrong(i, "%s has not started", what)
 	}
 	if s == nil {
-		s = c.items.begin(e.ItemID, span{what: what, turn: e.TurnID, begun: i, free: !tool})
+		s = all.begin(id, span{what: what, turn: e.TurnID, begun: i, free: !spans})
 	}
 	if ends {
 		s.end = i

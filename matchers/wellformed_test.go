@@ -60,6 +60,11 @@ var _ = Describe("Well-formed events", func() {
 	question := func(turn, request, mode string) event.Event {
 		return ev(turn, "", request, event.UserInputRequested{ResponseMode: mode})
 	}
+	task := func(turn, id string) event.Event { return ev(turn, "", "", event.TaskStarted{TaskID: id}) }
+	goesOn := func(turn, id string) event.Event { return ev(turn, "", "", event.TaskProgress{TaskID: id}) }
+	tasked := func(turn, id string) event.Event {
+		return ev(turn, "", "", event.TaskCompleted{TaskID: id, Status: event.TaskStopped})
+	}
 	session := func(p event.Payload) event.Event { return ev("", "", "", p) }
 
 	DescribeTable("are these:", func(events ...event.Event) {
@@ -81,6 +86,9 @@ var _ = Describe("Well-formed events", func() {
 			question("T1", "r3", ""), ev("T1", "", "r3", event.UserInputResolved{}), end("T1")),
 		Entry("a question that outlives its turn, since it blocks nothing", begin("T1"), question("T1", "q1", "message"), end("T1"),
 			begin("T2"), ev("T2", "", "q1", event.UserInputResolved{}), end("T2")),
+		Entry("tasks, one inside of another, around a tool call", begin("T1"), task("T1", "k1"), task("T1", "k2"), runs("T1", "t1"), goesOn("T1", "k1"),
+			ran("T1", "t1"), tasked("T1", "k2"), tasked("T1", "k1"), end("T1")),
+		Entry("a task and a tool call of one id", begin("T1"), runs("T1", "x"), task("T1", "x"), tasked("T1", "x"), ran("T1", "x"), end("T1")),
 		Entry("what belongs to no turn, between two", begin("T1"), end("T1"), session(event.TokenUsageUpdated{}), session(event.RuntimeError{}),
 			begin("T2"), end("T2")),
 		Entry("a type that nobody knows", session(event.Raw{Name: "x"}), begin("T1"), ev("T1", "", "", event.Raw{Name: "x"}), end("T1")),
@@ -132,7 +140,23 @@ var _ = Describe("Well-formed events", func() {
 			begin("T1"), delta("T1", "a1"), end("T1"), begin("T2"), delta("T2", "a1"), delta("T2", "a1"), end("T2")),
 		Entry("a piece of a message that was complete", []string{"event 2: message a1 is over since event 1"},
 			begin("T1"), ev("T1", "a1", "", event.ItemCompleted{Item: message}), delta("T1", "a1"), end("T1")),
-		Entry("a tool call without an id", []string{"event 1: it names no item"}, begin("T1"), runs("T1", ""), end("T1")),
+		Entry("a tool call without an id", []string{"event 1: it names no tool call"}, begin("T1"), runs("T1", ""), end("T1")),
+
+		Entry("a task that is open at the end", []string{"event 1: task k1 never ended"}, begin("T1"), task("T1", "k1"), interrupted("T1")),
+		Entry("a task that outlives its turn", []string{"event 1: task k1 never ended", "event 3: turn T1 is over since event 2"}, begin("T1"),
+			task("T1", "k1"), end("T1"), tasked("T1", "k1")),
+		Entry("a task that ends in another turn",
+			[]string{"event 1: task k1 never ended", "event 4: task k1 has the id of one of turn T1, in event 1"},
+			begin("T1"), task("T1", "k1"), end("T1"), begin("T2"), tasked("T2", "k1"), end("T2")),
+		Entry("a task that is over twice", []string{"event 3: task k1 is over since event 2"}, begin("T1"), task("T1", "k1"), tasked("T1", "k1"),
+			tasked("T1", "k1"), end("T1")),
+		Entry("a task that goes on when it is over", []string{"event 3: task k1 is over since event 2"}, begin("T1"), task("T1", "k1"),
+			tasked("T1", "k1"), goesOn("T1", "k1"), end("T1")),
+		Entry("a task that starts twice", []string{"event 2: task k1 began before, in event 1"}, begin("T1"), task("T1", "k1"), task("T1", "k1"),
+			tasked("T1", "k1"), end("T1")),
+		Entry("a task that ends before it starts", []string{"event 1: task k1 has not started"}, begin("T1"), tasked("T1", "k1"), end("T1")),
+		Entry("a task of no turn", []string{"event 0: it names no turn"}, task("", "k1")),
+		Entry("a task without an id", []string{"event 1: it names no task"}, begin("T1"), task("T1", ""), end("T1")),
 
 		Entry("a request that is open at the end", []string{"event 1: request r1 never ended"}, begin("T1"), ask("T1", "r1"),
 			ev("T1", "", "", gaveUp)),
@@ -207,6 +231,9 @@ to be well-formed`))
 		over := make(chan struct{}, 1)
 		DeferCleanup(agent.Subscribe(func(e event.Event) {
 			events = append(events, e)
+			if asked, ok := e.Payload.(event.UserInputRequested); ok && asked.ResponseMode == "" {
+				Expect(agent.RespondToUserInput(ctx, "a", e.RequestID, nil)).To(Succeed())
+			}
 			if _, ok := e.Payload.(event.TurnCompleted); ok {
 				over <- struct{}{}
 			}
@@ -218,6 +245,8 @@ to be well-formed`))
 		for _, prompt := range []string{
 			`[{"think":"hm"},{"say":{"text":"hello there","chunks":3}},{"write":{"path":"a","content":"1"}},{"bash":{"command":"x","exitCode":1}},{"plan":[{"text":"x"}]}]`,
 			`[{"approval":[{"title":"x","allow":[{"say":"y"}]},{"title":"z"}]},{"usage":{"usedTokens":1}},{"fail":"no quota"}]`,
+			`[{"question":{"questions":[{"id":"q","header":"Q","question":"?"}]}},{"question":{"blocking":true,"questions":[{"id":"q","header":"Q","question":"?"}]}},` +
+				`{"task":{"description":"x","steps":[{"task":{"description":"y","steps":[{"say":"z"}]}}]}},{"task":{"description":"x","steps":[{"fail":"no quota"}]}}]`,
 		} {
 			_, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: prompt})
 			Expect(err).NotTo(HaveOccurred())

@@ -66,6 +66,9 @@
 // and reject_once. The host answers {"outcome":{"outcome":"selected","optionId":"allow-once"}}, or {"outcome":{"outcome":"cancelled"}}, which ends
 // the turn. What it answers is what happens.
 //
+// The step question asks by elicitation/create where the host offers elicitation.form, and else by session/request_permission, too: its
+// options are the answers then, answer-1 and on. See package acp.
+//
 // # The seed
 //
 // With a Seed in [WithAgent] a process varies: where its texts are cut, and by up to a tenth how long its waits take. The same seed and the same

@@ -90,6 +90,7 @@ type agent struct {
 	booleans    bool // the client knows options that are true or false
 	notices     bool
 	compaction  bool
+	forms       bool // the client shows forms
 	signedIn    bool
 	made        int // sessions so far
 	sessions    map[string]*session
@@ -265,7 +266,7 @@ func (a *agent) cancelRequest(id string) {
 	}
 	for _, s := range all {
 		if prompt := s.prompting(); prompt != nil && string(prompt) == id {
-			_ = a.provider.InterruptTurn(a.ctx, s.id, "")
+			s.interrupt("")
 		}
 	}
 }
@@ -285,6 +286,7 @@ func (a *agent) initialize(id json.RawMessage, p params) (string, error) {
 	}
 	session := p.Capabilities.Session
 	a.booleans, a.notices, a.compaction = session.ConfigOptions.Boolean != nil, session.Notices != nil, session.Compaction != nil
+	a.forms = p.Capabilities.Elicitation.Form != nil
 	a.mu.Lock()
 	a.provider = provider
 	a.mu.Unlock()
@@ -405,6 +407,16 @@ func (a *agent) on(e event.Event) {
 		s.askPermission(e, p)
 	case event.RequestResolved:
 		s.resolved(e.RequestID, p.Decision)
+	case event.UserInputRequested:
+		s.askUser(e, p)
+	case event.UserInputResolved:
+		why := "canceled"
+		if p.Answers != nil {
+			why = "answered by somebody else"
+		}
+		s.unask(e.RequestID, false, why)
+	case event.TaskStarted, event.TaskProgress, event.TaskCompleted:
+		s.task(e)
 	case event.RuntimeError:
 		a.notice(s, "error", p.Message)
 	case event.ProcessExit:
@@ -469,18 +481,7 @@ func (a *agent) item(s *session, e event.Event, p event.Item, over bool) {
 		})
 		return
 	}
-	c, begun := s.call(id, p, over)
-	how := c.end
-	switch {
-	case begun:
-	case !c.done:
-		how = c.begin
-	case a.cfg.Profile == Seed: // which has no call all at once
-		s.update(func(f frame) frame { return c.begin(f, a.cfg.Profile) })
-	default:
-		how = c.past
-	}
-	s.update(func(f frame) frame { return how(f, a.cfg.Profile) })
+	s.tell(id, over, func(before toolCall) toolCall { return callOf(before, p, over) })
 }
 
 // notice tells the user something, where the client has a place for it.

@@ -36,6 +36,9 @@ type ClientCapabilities struct {
 		Notices    any `json:"notices"`
 		Compaction any `json:"compaction"`
 	} `json:"session"`
+	Elicitation struct {
+		Form any `json:"form"`
+	} `json:"elicitation"`
 }
 
 // Files reads and writes through the client what it offers to read and write, and the rest through other. It is for

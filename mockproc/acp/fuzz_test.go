@@ -100,6 +100,15 @@ func FuzzProvider(f *testing.F) {
 					states = append(states, e.Payload.Type())
 				case event.RequestOpened:
 					_ = d.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, fakeagent.Decision(q.Options[len(q.Options)-1]))
+				case event.UserInputRequested:
+					answers := map[string]any{}
+					for _, one := range q.Questions {
+						answers[one.ID] = one.Header
+						for _, o := range one.Options {
+							answers[one.ID] = o.Label
+						}
+					}
+					_ = d.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, answers)
 				}
 				if _, err := json.Marshal(e); err != nil {
 					t.Errorf("an event that has no JSON: %v", err)

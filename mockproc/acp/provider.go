@@ -31,7 +31,7 @@ type Process interface {
 }
 
 // Provider is the client's side of a connection: an agent in a process, as a host drives it. It offers the agent neither files nor
-// terminals, and leaves every permission to who drives it.
+// terminals, and leaves every permission to who drives it, and every form, which is a question. The protocol has no steers: each is refused.
 //
 // Unlike those of an instance, its events are handed on by a goroutine of the thread: the agent does not wait for its subscribers. The ids of
 // calls and messages are the agent's; one that is used again in a later turn is another thing, and has "~" and the number of its turn behind it.
@@ -199,7 +199,7 @@ func (c *Provider) connect(ctx context.Context) error {
 	first := false
 	c.begin.Do(func() { first = true })
 	if first {
-		c.conn.ask("initialize", frame(`{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{},"compaction":{}}},`+
+		c.conn.ask("initialize", frame(`{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{},"compaction":{}},"elicitation":{"form":{}}},`+
 			`"clientInfo":{"name":"understudy","version":"1.0.0"}}`),
 			func(raw json.RawMessage, e *Error) {
 				defer close(c.ready)
@@ -414,8 +414,10 @@ func (c *Provider) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 	switch {
 	case th.stopping:
 		err = fmt.Errorf("acp: %w of thread %q", fakeagent.ErrNoSession, th.id)
+	case in.TurnID != "":
+		err = fakeagent.Rejected(fmt.Errorf("agent %s %w: the protocol has no steers", th.id, fakeagent.ErrNotSteered))
 	case th.turn != nil:
-		err = fmt.Errorf("agent %s %w", th.id, fakeagent.ErrBusy)
+		err = fakeagent.Rejected(fmt.Errorf("agent %s %w", th.id, fakeagent.ErrBusy))
 	}
 	if err != nil {
 		th.mu.Unlock()
@@ -445,7 +447,7 @@ func (c *Provider) RespondToRequest(_ context.Context, threadID, requestID strin
 	}
 	r, t := th.requests[requestID], th.turn
 	th.mu.Unlock()
-	if r == nil {
+	if r == nil || r.isForm {
 		return fmt.Errorf("acp: %w %q in thread %s", fakeagent.ErrUnknownRequest, requestID, th.id)
 	}
 	outcome := cancelled
@@ -456,7 +458,7 @@ func (c *Provider) RespondToRequest(_ context.Context, threadID, requestID strin
 		}
 		outcome = string(frame(`{"outcome":{"outcome":"selected","optionId":`).str(option).raw(`}}`))
 	}
-	if !th.answer(requestID, d, outcome) {
+	if !th.answer(requestID, r.resolved(d), outcome) {
 		return fmt.Errorf("acp: %w %q in thread %s", fakeagent.ErrUnknownRequest, requestID, th.id)
 	}
 	if d == fakeagent.Cancel && t != nil {
@@ -465,9 +467,39 @@ func (c *Provider) RespondToRequest(_ context.Context, threadID, requestID strin
 	return nil
 }
 
-// RespondToUserInput is always ErrUnknownRequest: the agent is offered no way to ask.
-func (c *Provider) RespondToUserInput(_ context.Context, threadID, requestID string, _ map[string]any) error {
-	return fmt.Errorf("acp: %w %q in thread %s", fakeagent.ErrUnknownRequest, requestID, threadID)
+// RespondToUserInput answers a form. Without answers, nil, it declines.
+func (c *Provider) RespondToUserInput(_ context.Context, threadID, requestID string, answers map[string]any) error {
+	th, err := c.locked(threadID)
+	if err != nil {
+		return err
+	}
+	r := th.requests[requestID]
+	th.mu.Unlock()
+	unknown := fmt.Errorf("acp: %w %q in thread %s", fakeagent.ErrUnknownRequest, requestID, th.id)
+	if r == nil || !r.isForm {
+		return unknown
+	}
+	text, err := json.Marshal(answers)
+	if err != nil {
+		return fmt.Errorf("acp: the answers to request %s have no JSON form: %w", requestID, err)
+	}
+	var own map[string]any // which nobody changes, and which is as from another process
+	_ = json.Unmarshal(text, &own)
+	content, err := fill(r.form, own)
+	if err != nil {
+		return fmt.Errorf("acp: request %s %w", requestID, err)
+	}
+	says := `{"action":"decline"}`
+	if answers != nil {
+		says = string(frame(`{"action":"accept","content":`).raw(string(content)).raw(`}`))
+	}
+	if len(own) == 0 {
+		own = nil
+	}
+	if !th.answer(requestID, event.UserInputResolved{Answers: own}, says) {
+		return unknown
+	}
+	return nil
 }
 
 // ReadThread is what this side has kept of the thread.
@@ -571,9 +603,11 @@ func (c *Provider) handle(m message) {
 		c.update(p.SessionID, p.Update)
 	case m.Method == "$/cancel_request":
 		c.withdraw(string(p.RequestID))
-	case m.Method == "session/request_permission" && m.isRequest():
+	case (m.Method == "session/request_permission" || m.Method == "elicitation/create") && m.isRequest():
 		err := wrongParams("no prompt of session %q runs", p.SessionID)
-		if th := c.sessionOf(p.SessionID); th != nil {
+		if th := c.sessionOf(p.SessionID); th != nil && m.Method == "elicitation/create" {
+			err = th.askForm(m)
+		} else if th != nil {
 			err = th.ask(m)
 		}
 		if err != nil {
@@ -619,7 +653,7 @@ func (c *Provider) withdraw(rpcID string) {
 		ids := slices.DeleteFunc(th.asked(), func(id string) bool { return string(th.requests[id].rpcID) != rpcID })
 		th.mu.Unlock()
 		if len(ids) > 0 { // of several with one id it is the first
-			th.answer(ids[0], "timeout", cancelled)
+			th.drop(ids[0], "timeout")
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{},"compaction":{}}},"clientInfo":{"name":"understudy","version":"1.0.0"}}}`
+	initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{},"compaction":{}},"elicitation":{"form":{}}},"clientInfo":{"name":"understudy","version":"1.0.0"}}}`
 	canAll     = `{"protocolVersion":1,"agentInfo":{"name":"stub","version":"1"},"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{},"close":{}}}}`
 	canNothing = `{"protocolVersion":1}`
 )

@@ -34,6 +34,7 @@ type callFields struct {
 			Name   string          `json:"name"`
 			Detail json.RawMessage `json:"detail"`
 			Error  string          `json:"error"`
+			Task   json.RawMessage `json:"task"` // the payload of a task's event
 		} `json:"understudy"`
 	} `json:"_meta"`
 }
@@ -220,14 +221,55 @@ func (t *turn) call(u callFields) *call {
 		t.calls[u.ToolCallID] = c
 		t.order = append(t.order, u.ToolCallID)
 		c.fields.merge(u)
-		item := c.fields.item()
-		begun := item
-		begun.Status, begun.Error = event.InProgress, ""
-		t.emit(c.id, event.ItemStarted{Item: begun})
+		c.begins(t)
 		return c
 	}
 	c.fields.merge(u)
 	return c
+}
+
+// begins, goesOn and ends are the events of a call, or of a task, which is one of our own.
+
+func (c *call) begins(t *turn) {
+	if p := (event.TaskStarted{}); c.task(&p) {
+		p.TaskID = c.id
+		t.emit("", p)
+		return
+	}
+	item := c.fields.item()
+	item.Status, item.Error = event.InProgress, ""
+	t.emit(c.id, event.ItemStarted{Item: item})
+}
+
+func (c *call) goesOn(t *turn, item event.Item) {
+	if p := (event.TaskProgress{}); c.task(&p) {
+		p.TaskID = c.id
+		t.emit("", p)
+		return
+	}
+	t.emit(c.id, event.ItemUpdated{Item: item})
+}
+
+func (c *call) ends(t *turn, item event.Item) {
+	c.over = true
+	if p := (event.TaskCompleted{}); c.task(&p) {
+		switch p.TaskID = c.id; {
+		case p.Status != "":
+		case item.Error == string(timeline.Canceled):
+			p.Status = event.TaskStopped
+		default: // the turn has ended before it
+			p.Status, p.Summary = event.TaskFailed, item.Error
+		}
+		t.emit("", p)
+		return
+	}
+	t.emit(c.id, event.ItemCompleted{Item: item})
+}
+
+// task reads the payload of the task's last event, if the call is one.
+func (c *call) task(into any) bool {
+	ours := c.fields.Meta.Ours
+	return ours != nil && len(ours.Task) > 0 && json.Unmarshal(ours.Task, into) == nil
 }
 
 // emit is an event of the turn. th.mu is locked.
@@ -260,7 +302,10 @@ func (th *thread) take(raw json.RawMessage) {
 		CompactionID string  `json:"compactionId"`
 		Status       string  `json:"status"`
 		Meta         struct {
-			Ours struct{ Usage *event.TokenUsage } `json:"understudy"`
+			Ours struct {
+				Usage     *event.TokenUsage
+				Questions []event.Question
+			} `json:"understudy"`
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &u); err != nil {
@@ -290,6 +335,10 @@ func (th *thread) take(raw json.RawMessage) {
 			th.c.log.dropped(Host, u.SessionUpdate+": "+plain(err))
 			return
 		}
+		if asked := u.Meta.Ours.Questions; len(asked) > 0 { // which this text is in words
+			th.emit(event.Event{TurnID: t.id, RequestID: th.nextRequest(), Payload: event.UserInputRequested{Questions: asked, ResponseMode: "message"}})
+			return
+		}
 		stream := event.AssistantText
 		if u.SessionUpdate == "agent_thought_chunk" {
 			stream = event.ReasoningText
@@ -312,10 +361,9 @@ func (th *thread) take(raw json.RawMessage) {
 		case c.over:
 			th.c.log.dropped(Host, u.SessionUpdate+" of a call that is over")
 		case item.Status != event.InProgress:
-			c.over = true
-			t.emit(c.id, event.ItemCompleted{Item: item})
+			c.ends(t, item)
 		case known:
-			t.emit(c.id, event.ItemUpdated{Item: item})
+			c.goesOn(t, item)
 		}
 	case "plan":
 		t.saying = ""

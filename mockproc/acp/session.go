@@ -35,6 +35,11 @@ type session struct {
 	calls    map[string]*callState
 	numbered int            // how many calls there were
 	asked    map[string]int // open permissions: the provider's id, and that of our request
+	stopped  bool           // the client has canceled the prompt that runs
+	tasks    event.Fold     // what is known of tasks
+
+	asking    chan struct{} // who has it asks; not a mutex, since it may wait for a full pipe
+	questions []*question   // that are open, in order
 }
 
 // said is a message, by the kind of its update and its id.
@@ -220,7 +225,10 @@ func (a *agent) newSession(id json.RawMessage, p params) (string, error) {
 		return "", err
 	}
 	return a.delayed(id, a.cfg.NewSessionDelay, func() (string, error) {
-		s := &session{a: a, settings: a.newSettings(), asked: map[string]int{}, calls: map[string]*callState{}, said: map[said]bool{}}
+		s := &session{
+			a: a, settings: a.newSettings(), asked: map[string]int{}, calls: map[string]*callState{}, said: map[said]bool{},
+			asking: make(chan struct{}, 1),
+		}
 		a.mu.Lock()
 		a.made++
 		s.n, s.id = a.made, a.cfg.SessionID(a.made)
@@ -323,6 +331,7 @@ func (s *session) start(p params) error {
 func (s *session) stop(ctx context.Context) error {
 	s.mu.Lock()
 	open, over := s.open, s.over
+	s.stopped = true
 	s.mu.Unlock()
 	if !open || s.a.provider.StopSession(s.a.ctx, s.id) != nil {
 		return nil
@@ -559,7 +568,7 @@ func (a *agent) prompt(id json.RawMessage, p params) (string, error) {
 	s.mu.Lock()
 	busy := s.prompt != nil
 	if !busy {
-		s.prompt, s.touched = id, time.Now() // before the turn, whose events may come before SendTurn returns
+		s.prompt, s.stopped, s.touched = id, false, time.Now() // before the turn, whose events may come before SendTurn returns
 	}
 	s.mu.Unlock()
 	if busy {
@@ -582,12 +591,13 @@ func (a *agent) prompt(id json.RawMessage, p params) (string, error) {
 
 func (a *agent) cancel(p params) {
 	if s, err := a.session(p); err == nil {
-		_ = a.provider.InterruptTurn(a.ctx, s.id, "")
+		s.interrupt("")
 	}
 }
 
 // ended answers the prompt.
 func (s *session) ended(p event.TurnCompleted) {
+	s.unask("", true, "the turn ended")
 	s.mu.Lock()
 	id := s.prompt
 	s.prompt, s.touched = nil, time.Now()
@@ -607,17 +617,37 @@ func (s *session) ended(p event.TurnCompleted) {
 	}
 }
 
-// call is a tool call as an event has it, with the id that the client knows it by. begun: the client knows it.
-func (s *session) call(id string, p event.Item, over bool) (c toolCall, begun bool) {
+// tell tells the client of a tool call. of makes it of what the client knows; over: nothing comes any more.
+func (s *session) tell(id string, over bool, of func(before toolCall) toolCall) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	state := s.numberedCall(id)
-	c = callOf(state.toolCall, p, over)
-	begun = state.begun
+	c, begun, profile := of(state.toolCall), state.begun, s.a.cfg.Profile
 	if state.toolCall, state.begun = c, true; over {
 		delete(s.calls, id)
 	}
-	return c, begun
+	s.mu.Unlock()
+	how := c.end
+	switch {
+	case begun:
+	case !c.done:
+		how = c.begin
+	case profile == Seed: // which has no call all at once
+		s.update(func(f frame) frame { return c.begin(f, profile) })
+	default:
+		how = c.past
+	}
+	s.update(func(f frame) frame { return how(f, profile) })
+}
+
+// task tells of a task, which is a call of a tool.
+func (s *session) task(e event.Event) {
+	item, id, _ := s.tasks.Item(e)
+	call, _ := item.(timeline.ToolCall)
+	s.tell(id, call.Status != timeline.Running, func(before toolCall) toolCall {
+		c := pastCall(call)
+		c.id, c.cwd, c.task = before.id, before.cwd, e.Payload
+		return c
+	})
 }
 
 // numberedCall is what is known of a call. s.mu is locked.
@@ -639,6 +669,7 @@ func (s *session) turnStarted() {
 	defer s.mu.Unlock()
 	clear(s.said)
 	clear(s.calls) // those that the last turn has left open
+	s.tasks = event.Fold{}
 }
 
 // say sends a piece of a message.
@@ -674,17 +705,14 @@ func (s *session) askPermission(e event.Event, p event.RequestOpened) {
 	s.mu.Lock()
 	call := s.numberedCall(cmp.Or(e.ItemID, e.RequestID)).id
 	s.mu.Unlock()
-	f := frame(`{"sessionId":`).str(s.id).raw(`,"toolCall":{"toolCallId":`).str(call).raw(`,"title":`).str(p.Detail).raw(`,"status":"pending"},"options":[`)
+	f := s.permission(call, p.Detail)
 	var offered []string
 	for _, o := range answers {
 		if len(p.Options) > 0 && !slices.Contains(p.Options, string(o.decision)) {
 			continue
 		}
-		if len(offered) > 0 {
-			f = f.raw(`,`)
-		}
+		f = permissionOption(f, len(offered), o.id, o.name, o.kindOf)
 		offered = append(offered, o.id)
-		f = f.raw(`{"optionId":`).str(o.id).raw(`,"name":`).str(o.name).raw(`,"kind":`).str(o.kindOf).raw(`}`)
 	}
 	s.mu.Lock() // so that the answer, which may come at once from a connection that is closed, finds the request
 	id := s.a.conn.number(func(result json.RawMessage, err *Error) {
@@ -701,19 +729,38 @@ func (s *session) askPermission(e event.Event, p event.RequestOpened) {
 	s.a.conn.post(id, "session/request_permission", f.raw(`]}`))
 }
 
+// permission begins the params of session/request_permission, up to its options.
+func (s *session) permission(call, title string) frame {
+	return frame(`{"sessionId":`).str(s.id).raw(`,"toolCall":{"toolCallId":`).str(call).raw(`,"title":`).str(title).raw(`,"status":"pending"},"options":[`)
+}
+
+// permissionOption is the option with the index i.
+func permissionOption(f frame, i int, id, name, kind string) frame {
+	if i > 0 {
+		f = f.raw(`,`)
+	}
+	return f.raw(`{"optionId":`).str(id).raw(`,"name":`).str(name).raw(`,"kind":`).str(kind).raw(`}`)
+}
+
+// outcome is what the client answers to a permission.
+type outcome struct{ Outcome, OptionID string }
+
+func outcomeOf(result json.RawMessage, err *Error) outcome {
+	var r struct{ Outcome outcome }
+	if err != nil || json.Unmarshal(result, &r) != nil {
+		return outcome{}
+	}
+	return r.Outcome
+}
+
 // decision is what the client says. One that could not ask, or says something else, has not allowed it.
 func decision(result json.RawMessage, err *Error, offered []string) fakeagent.Decision {
-	var r struct {
-		Outcome struct{ Outcome, OptionID string }
-	}
-	if err != nil || json.Unmarshal(result, &r) != nil {
-		return fakeagent.Decline
-	}
-	if r.Outcome.Outcome == "cancelled" {
+	r := outcomeOf(result, err)
+	if r.Outcome == "cancelled" {
 		return fakeagent.Cancel
 	}
 	for _, o := range answers {
-		if r.Outcome.Outcome == "selected" && o.id == r.Outcome.OptionID && slices.Contains(offered, o.id) {
+		if r.Outcome == "selected" && o.id == r.OptionID && slices.Contains(offered, o.id) {
 			return o.decision
 		}
 	}

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -326,8 +327,12 @@ func (s *stub) RespondToRequest(_ context.Context, _, request string, d fakeagen
 	return nil
 }
 
-func (s *stub) RespondToUserInput(context.Context, string, string, map[string]any) error {
-	return fakeagent.ErrUnknownRequest
+func (s *stub) RespondToUserInput(_ context.Context, _, request string, answers map[string]any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, err := json.Marshal(answers)
+	s.answers = append(s.answers, request+" "+string(text))
+	return err
 }
 
 func (s *stub) ReadThread(context.Context, string) (fakeagent.Thread, error) { return s.thread, nil }
@@ -347,7 +352,7 @@ func (s *stub) Subscribe(fn func(event.Event)) func() {
 	}
 }
 
-// given are the decisions so far.
+// given are the decisions and answers so far.
 func (s *stub) given() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ type thread struct {
 	turn     *turn
 	turns    int
 	asks     int // how many requests there were
-	requests map[string]*permission
+	requests map[string]*pending
 	history  []fakeagent.Turn
 	items    timeline.Projection
 	fold     event.Fold
@@ -68,18 +68,32 @@ type call struct {
 	declined bool // by the user
 }
 
-// permission is a question that is open.
-type permission struct {
+// pending is a request that is open: a permission, or a form.
+type pending struct {
 	n       int // it is the nth
 	rpcID   json.RawMessage
 	call    *call
 	kind    string
 	offered []string // the keys of options, in the agent's order
 	options map[fakeagent.Decision]string
+
+	isForm bool
+	form   []field
 }
 
-// cancelled is the answer to a permission that nobody decided on.
-const cancelled = `{"outcome":{"outcome":"cancelled"}}`
+// resolved tells that a request is decided, or over.
+func (r *pending) resolved(d fakeagent.Decision) event.Payload {
+	if r.isForm {
+		return event.UserInputResolved{}
+	}
+	return event.RequestResolved{RequestType: r.kind, Decision: string(d)}
+}
+
+// cancelled is the answer to a permission that nobody decided on, and dismissed that to a form.
+const (
+	cancelled = `{"outcome":{"outcome":"cancelled"}}`
+	dismissed = `{"action":"cancel"}`
+)
 
 // asked are the permissions that are open, in order. th.mu is locked.
 func (th *thread) asked() []string {
@@ -265,7 +279,7 @@ func (t *turn) cancel() {
 	}
 	th.c.conn.notify("session/cancel", frame(`{"sessionId":`).str(session).raw(`}`))
 	for _, id := range open {
-		th.answer(id, fakeagent.Cancel, cancelled)
+		th.drop(id, fakeagent.Cancel)
 	}
 }
 
@@ -304,7 +318,7 @@ func (t *turn) end(end event.TurnCompleted, gone error) {
 	}
 	th.mu.Unlock()
 	for _, id := range open {
-		th.answer(id, fakeagent.Cancel, cancelled)
+		th.drop(id, fakeagent.Cancel)
 	}
 	th.mu.Lock()
 	if th.turn != t {
@@ -322,13 +336,13 @@ func (t *turn) end(end event.TurnCompleted, gone error) {
 			case end.State == event.TurnEndFailed:
 				item.Error = end.ErrorMessage
 			case end.State == event.TurnEndInterrupted, t.canceled:
-				item.Error = "canceled"
+				item.Error = string(timeline.Canceled)
 			case c.declined: // about which some agents say no more
 				item.Status, item.Error = event.Declined, "declined by the user"
 			default:
 				item.Error = "the turn ended before the call did"
 			}
-			th.emit(event.Event{TurnID: t.id, ItemID: c.id, Payload: event.ItemCompleted{Item: item}})
+			c.ends(t, item)
 		}
 	}
 	th.turn = nil
@@ -399,8 +413,7 @@ func (th *thread) ask(m message) error {
 	if t == nil {
 		return wrongParams("no prompt of session %q runs", th.session)
 	}
-	th.asks++
-	r := &permission{n: th.asks, rpcID: m.ID, options: map[fakeagent.Decision]string{}}
+	r := &pending{rpcID: m.ID, options: map[fakeagent.Decision]string{}}
 	for _, exact := range []bool{true, false} { // a reject_always is as good as a reject_once only where there is none
 		for _, o := range p.Options {
 			d, known := decisionOf(o.Kind)
@@ -434,11 +447,7 @@ func (th *thread) ask(m message) error {
 	case event.FileChange:
 		r.kind = "file_change_approval"
 	}
-	id := nth("req-", th.asks)
-	if th.requests == nil {
-		th.requests = map[string]*permission{}
-	}
-	th.requests[id] = r
+	id := th.keep(r)
 	th.emit(event.Event{TurnID: t.id, ItemID: r.call.id, RequestID: id, Payload: event.RequestOpened{
 		RequestType: r.kind, Detail: cmp.Or(p.ToolCall.title(), c.fields.title()), Options: offered,
 	}})
@@ -455,19 +464,88 @@ func decisionOf(kind string) (d fakeagent.Decision, known bool) {
 	return fakeagent.Decline, false
 }
 
+// askForm opens a form. The error is its answer.
+func (th *thread) askForm(m message) error {
+	var p struct {
+		Mode            string          `json:"mode"`
+		Message         string          `json:"message"`
+		RequestedSchema json.RawMessage `json:"requestedSchema"`
+	}
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		return wrongParams("%s", plain(err))
+	}
+	if p.Mode != "form" {
+		return wrongParams("mode is %q, and this client offers form", p.Mode)
+	}
+	form, err := readForm(p.RequestedSchema, p.Message)
+	if err != nil {
+		return wrongParams("%v", err)
+	}
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.turn == nil {
+		return wrongParams("no prompt of session %q runs", th.session)
+	}
+	var asked event.UserInputRequested
+	for _, q := range form {
+		asked.Questions = append(asked.Questions, q.Question)
+	}
+	if len(form) == 0 { // there is nothing to fill in, only to accept
+		asked.Questions = []event.Question{{Question: p.Message}}
+	}
+	id := th.keep(&pending{rpcID: m.ID, isForm: true, form: form})
+	th.emit(event.Event{TurnID: th.turn.id, RequestID: id, Payload: asked})
+	return nil
+}
+
+// keep keeps a request until it is answered. th.mu is locked.
+func (th *thread) keep(r *pending) (id string) {
+	id = th.nextRequest()
+	if r.n = th.asks; th.requests == nil {
+		th.requests = map[string]*pending{}
+	}
+	th.requests[id] = r
+	return id
+}
+
+// nextRequest is the next id. th.mu is locked.
+func (th *thread) nextRequest() string {
+	th.asks++
+	return nth("req-", th.asks)
+}
+
+// drop answers a request that nobody decided on.
+func (th *thread) drop(requestID string, why fakeagent.Decision) {
+	th.mu.Lock()
+	r := th.requests[requestID]
+	th.mu.Unlock()
+	switch {
+	case r == nil:
+	case r.isForm:
+		th.answer(requestID, r.resolved(why), dismissed)
+	default:
+		th.answer(requestID, r.resolved(why), cancelled)
+	}
+}
+
 // answer answers a request, unless that was done before.
-func (th *thread) answer(requestID string, d fakeagent.Decision, outcome string) bool {
+func (th *thread) answer(requestID string, resolved event.Payload, says string) bool {
 	th.mu.Lock()
 	r, t := th.requests[requestID], th.turn
 	delete(th.requests, requestID)
 	if r != nil && t != nil {
-		r.call.declined = d == fakeagent.Decline
-		th.emit(event.Event{TurnID: t.id, ItemID: r.call.id, RequestID: requestID, Payload: event.RequestResolved{RequestType: r.kind, Decision: string(d)}})
+		e := event.Event{TurnID: t.id, RequestID: requestID, Payload: resolved}
+		if r.call != nil {
+			d, _ := resolved.(event.RequestResolved)
+			r.call.declined = d.Decision == string(fakeagent.Decline)
+			e.ItemID = r.call.id
+		}
+		th.emit(e)
 	}
 	th.mu.Unlock()
 	if r == nil {
 		return false
 	}
-	th.c.conn.send(result(r.rpcID, outcome))
+	th.c.conn.send(result(r.rpcID, says))
 	return true
 }

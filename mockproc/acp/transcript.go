@@ -170,7 +170,8 @@ func (t Transcript) HostRequests() (methods []string, params []json.RawMessage) 
 //   - sends lines that are messages of JSON-RPC 2.0, and answers only what was asked, once;
 //   - begins with initialize;
 //   - sends no second prompt to a session before the first one is answered;
-//   - answers every request of the agent, a permission with an option that was offered or as cancelled;
+//   - answers every request of the agent, a permission with an option that was offered or as cancelled, a form with choices that were
+//     offered, or by declining or canceling it;
 //   - after session/cancel answers the permissions that are open as cancelled, and sends that session nothing else before its prompt is
 //     answered, but what closes it, and what begins with _.
 //
@@ -209,6 +210,7 @@ type request struct {
 	at                  int
 	id, method, session string
 	options             []string
+	form                []field
 	withdrawn           bool // the agent does not want an answer any more
 	answered            bool
 	due                 bool // its prompt is over
@@ -255,12 +257,14 @@ func (j *judge) agent(m message) {
 		Options   []struct {
 			OptionID string `json:"optionId"`
 		} `json:"options"`
+		Schema json.RawMessage `json:"requestedSchema"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	id := string(m.ID)
 	switch {
 	case m.isRequest():
 		r := &request{at: j.at, id: id, method: m.Method, session: p.SessionID}
+		r.form, _ = readForm(p.Schema, "")
 		for _, o := range p.Options {
 			r.options = append(r.options, o.OptionID)
 		}
@@ -341,7 +345,12 @@ func (j *judge) answer(m message) {
 	case m.Result == nil:
 		j.say("the answer to %s (id %s) has neither a result nor an error", r.method, id)
 		return
-	case r.method != "session/request_permission" || r.withdrawn:
+	case r.withdrawn:
+		return
+	case r.method == "elicitation/create":
+		j.fills(r, m.Result)
+		return
+	case r.method != "session/request_permission":
 		return
 	}
 	var a struct {
@@ -360,5 +369,27 @@ func (j *judge) answer(m message) {
 		j.say("%s (id %s) was answered %q after session/cancel, must be cancelled", r.method, id, a.Outcome.OptionID)
 	case !slices.Contains(r.options, a.Outcome.OptionID):
 		j.say("%s (id %s) was answered %q, which was not offered: %s", r.method, id, a.Outcome.OptionID, strings.Join(r.options, ", "))
+	}
+}
+
+// fills is the answer to a form.
+func (j *judge) fills(r *request, result json.RawMessage) {
+	var a filled
+	if err := json.Unmarshal(result, &a); err != nil {
+		j.say("the answer to %s (id %s): %s", r.method, r.id, plain(err))
+		return
+	}
+	switch a.Action {
+	case "accept":
+	case "decline", "cancel":
+		return
+	default:
+		j.say("the action of %s (id %s) is %q, must be accept, decline or cancel", r.method, r.id, a.Action)
+		return
+	}
+	for _, q := range r.form {
+		if v, ok := a.Content[q.ID]; ok && !q.offers(v) {
+			j.say("%s (id %s) was answered %v for %s, which was not offered: %s", r.method, r.id, v, q.ID, strings.Join(q.values, ", "))
+		}
 	}
 }

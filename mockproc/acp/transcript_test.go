@@ -35,6 +35,9 @@ const (
 	hostStops = `> {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`
 	agentEnds = `< {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}`
 	died      = `# exited with code 1`
+
+	agentForm = `< {"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"sessionId":"s","mode":"form","message":"?","requestedSchema":{"properties":{"one":{"type":"string","oneOf":[{"const":"y"},{"const":"n"}]},"many":{"type":"array","items":{"enum":["a","b"]}},"sure":{"type":"boolean"},"any":{"type":"string"}}}}}`
+	hostFills = `> {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"one":"y","many":["a","b"],"sure":true,"any":"thing","more":1}}}`
 )
 
 var _ = Describe("Problems", func() {
@@ -59,6 +62,12 @@ var _ = Describe("Problems", func() {
 		Entry("answers what is asked under a text", hostHello, hostSays, `< {"jsonrpc":"2.0","id":"a","method":"fs/read_text_file","params":{"sessionId":"s"}}`, `> {"jsonrpc":"2.0","id":"a","result":{}}`, agentEnds),
 		Entry("answers two requests with one id", hostHello, hostSays, agentAsks, agentAsks, hostYes, hostNone, agentEnds),
 		Entry("says that a line was no message", hostHello, `< oops`, `> {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`),
+		Entry("fills in a form", hostHello, hostSays, agentForm, hostFills, agentEnds),
+		Entry("leaves out all of a form", hostHello, hostSays, agentForm, `> {"jsonrpc":"2.0","id":0,"result":{"action":"accept"}}`, agentEnds),
+		Entry("declines a form", hostHello, hostSays, agentForm, `> {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}`, agentEnds),
+		Entry("cancels with a form open", hostHello, hostSays, agentForm, hostStops, `> {"jsonrpc":"2.0","id":0,"result":{"action":"cancel"}}`, agentEnds),
+		Entry("answers a form that was withdrawn with anything", hostHello, hostSays, agentForm, `< {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`,
+			`> {"jsonrpc":"2.0","id":0,"result":{}}`),
 		Entry("answers a request among the bytes of a script", hostHello, hostSays, agentAsks+"\n"+strings.Replace(agentAsks[2:], `"id":0`, `"id":1`, 1), hostYes, strings.Replace(hostYes, `"id":0`, `"id":1`, 1), agentEnds),
 	)
 
@@ -85,6 +94,13 @@ var _ = Describe("Problems", func() {
 		Entry("has an outcome of its own", `message 4: the outcome of session/request_permission (id 0) is "", must be selected or cancelled`, hostHello, hostSays, agentAsks, `> {"jsonrpc":"2.0","id":0,"result":{}}`, agentEnds),
 		Entry("selects what was not offered", `message 4: session/request_permission (id 0) was answered "allow", which was not offered: y, n`, hostHello, hostSays, agentAsks, strings.Replace(hostYes, `"y"`, `"allow"`, 1), agentEnds),
 		Entry("allows after a cancel", `message 5: session/request_permission (id 0) was answered "y" after session/cancel, must be cancelled`, hostHello, hostSays, agentAsks, hostStops, hostYes, agentEnds),
+		Entry("chooses what was not offered", `message 4: elicitation/create (id 0) was answered maybe for one, which was not offered: y, n`, hostHello, hostSays, agentForm, strings.Replace(hostFills, `"y"`, `"maybe"`, 1), agentEnds),
+		Entry("chooses several where one was asked for", `message 4: elicitation/create (id 0) was answered [y n] for one, which was not offered: y, n`, hostHello, hostSays, agentForm, strings.Replace(hostFills, `"y"`, `["y","n"]`, 1), agentEnds),
+		Entry("chooses one where several were asked for", `message 4: elicitation/create (id 0) was answered a for many, which was not offered: a, b`, hostHello, hostSays, agentForm, strings.Replace(hostFills, `["a","b"]`, `"a"`, 1), agentEnds),
+		Entry("chooses one of several that was not offered", `message 4: elicitation/create (id 0) was answered [a c] for many, which was not offered: a, b`, hostHello, hostSays, agentForm, strings.Replace(hostFills, `["a","b"]`, `["a","c"]`, 1), agentEnds),
+		Entry("does neither accept nor decline a form", `message 4: the action of elicitation/create (id 0) is "later", must be accept, decline or cancel`, hostHello, hostSays, agentForm, strings.Replace(hostFills, "accept", "later", 1), agentEnds),
+		Entry("answers a form with nonsense", `message 4: the answer to elicitation/create (id 0): content must be an object, is string`, hostHello, hostSays, agentForm, `> {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":"y"}}`, agentEnds),
+		Entry("does not answer a form", `message 3: elicitation/create (id 0) was never answered`, hostHello, hostSays, agentForm, agentEnds),
 		Entry("goes on after a cancel", `message 4: session/set_mode to session s, which was canceled and has not answered its prompt yet`, hostHello, hostSays, hostStops, `> {"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s"}}`),
 	)
 

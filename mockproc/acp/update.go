@@ -21,6 +21,7 @@ type toolCall struct {
 	detail timeline.Detail
 	failed string // why, if it did
 	done   bool
+	task   event.Payload // of the task that it is; nil where it is none
 }
 
 // callOf is a call as an event has it. What a later event leaves out is as an earlier one said. over: the item is completed.
@@ -140,7 +141,10 @@ func (c toolCall) meta(f frame, p Profile) frame {
 		return f
 	}
 	f = f.raw(`,"_meta":{"` + metaKey + `":{"name":`).str(c.name).raw(`,"detail":`).own(c.detail)
-	return f.field("error", c.failed).raw(`}}`)
+	if f = f.field("error", c.failed); c.task != nil {
+		f = f.raw(`,"task":`).json(c.task)
+	}
+	return f.raw(`}}`)
 }
 
 func (c toolCall) begin(f frame, p Profile) frame {
@@ -209,13 +213,19 @@ func (c toolCall) outcome(f frame) frame {
 			_ = json.Unmarshal(d.Output, &text) // an output that is a text
 		}
 	}
-	if text != "" {
-		f = f.raw(`,"content":[{"type":"content","content":{"type":"text","text":`).str(text).raw(`}}]`)
-	}
+	f = withText(f, text)
 	if output != nil {
 		f = append(f.raw(`,"rawOutput":`), output...)
 	}
 	return f
+}
+
+// withText is the content of a call that is a text, if there is one.
+func withText(f frame, text string) frame {
+	if text == "" {
+		return f
+	}
+	return f.raw(`,"content":[{"type":"content","content":{"type":"text","text":`).str(text).raw(`}}]`)
 }
 
 // chunk is a piece of a message.

@@ -76,8 +76,8 @@ var _ = Describe("What an agent does", bubble.InBubble, func() {
 		c.quiet()
 		Expect(notes(c.log.Transcript())).To(Equal([]string{note}))
 	},
-		Entry(nil, event.UserInputRequested{}, "dropped: user-input.requested"),
-		Entry(nil, event.UserInputResolved{}, "dropped: user-input.resolved"),
+		Entry(nil, event.UserInputRequested{}, "dropped: user-input.requested that asks nothing"),
+		Entry(nil, event.UserInputRequested{ResponseMode: "message"}, "dropped: user-input.requested that asks nothing"),
 		Entry(nil, event.Raw{Name: "novel"}, "dropped: novel"),
 		Entry(nil, event.Raw{Name: "thread.metadata.updated", JSON: json.RawMessage(`{}`)}, "dropped: thread.metadata.updated"),
 		Entry(nil, event.Delta{Stream: "command_output", Text: "1"}, "dropped: text of the stream command_output"),
@@ -233,6 +233,62 @@ var _ = Describe("A tool call", bubble.InBubble, func() {
 		c, agent := playing(`{}`)
 		agent.emit("", event.ItemCompleted{Item: event.Item{ItemType: "novel", Detail: "did it"}})
 		c.hears(update(`{"sessionUpdate":"tool_call","toolCallId":"turn-1","title":"did it","kind":"other","name":"novel","status":"completed","_meta":{"understudy":{"name":"novel","detail":{"type":"plain_text","text":"did it"}}}}`))
+	})
+
+	Describe("that is a task", func() {
+		begins := `{"sessionUpdate":"tool_call","toolCallId":"task-1","title":"find it","kind":"think","name":"Task","_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","subAgentType":"scout","description":"find it","log":""},"task":{"taskId":"task-1","description":"find it","taskType":"scout"}}}}`
+		started := event.TaskStarted{TaskID: "task-1", Description: "find it", TaskType: "scout"}
+
+		DescribeTable("begins, goes on, and ends:", func(end event.TaskCompleted, told string) {
+			c, agent := playing(`{}`)
+			agent.emit("", started)
+			agent.emit("", event.TaskProgress{TaskID: "task-1", Summary: "half", LastToolName: "Grep"})
+			end.TaskID = "task-1"
+			agent.emit("", end)
+			c.hears(update(begins),
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"task-1","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"half"}}],`+
+					`"_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","subAgentType":"scout","description":"find it","log":"half"},"task":{"taskId":"task-1","description":"","summary":"half","lastToolName":"Grep"}}}}`),
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"task-1",`+told+`}}}`))
+			c.quiet()
+			Expect(notes(c.log.Transcript())).To(BeEmpty())
+		},
+			Entry("well", event.TaskCompleted{Status: event.TaskDone, Summary: "found"}, `"status":"completed","content":[{"type":"content","content":{"type":"text","text":"found"}}],`+
+				`"_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","subAgentType":"scout","description":"find it","log":"found"},"task":{"taskId":"task-1","status":"completed","summary":"found"}`),
+			Entry("badly", event.TaskCompleted{Status: event.TaskFailed}, `"status":"failed","content":[{"type":"content","content":{"type":"text","text":"failed"}}],`+
+				`"_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","subAgentType":"scout","description":"find it","log":"half"},"error":"failed","task":{"taskId":"task-1","status":"failed"}`),
+			Entry("too soon", event.TaskCompleted{Status: event.TaskStopped}, `"status":"failed","content":[{"type":"content","content":{"type":"text","text":"canceled"}}],`+
+				`"_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","subAgentType":"scout","description":"find it","log":"half"},"error":"canceled","task":{"taskId":"task-1","status":"stopped"}`),
+		)
+
+		It("and only ends is told all at once", func() {
+			c, agent := playing(`{}`)
+			agent.emit("", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone})
+			c.hears(update(`{"sessionUpdate":"tool_call","toolCallId":"task-1","title":"Task","kind":"think","name":"Task","status":"completed","_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","log":""},"task":{"taskId":"task-1","status":"completed"}}}}`))
+		})
+
+		It("and goes on after its end begins anew, in the next turn with nothing of the last one", func() {
+			c, agent := playing(`{}`)
+			agent.emit("", started)
+			agent.emit("", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone})
+			c.line()
+			c.line()
+			agent.emit("", started)
+			c.hears(update(begins))
+			agent.end("sess-1", event.TurnCompleted{State: event.TurnEndCompleted})
+			c.line()
+			c.say(prompt("3", "x"))
+			synctest.Wait()
+			agent.emit("", event.TaskProgress{TaskID: "task-1", Description: "more"})
+			c.hears(update(`{"sessionUpdate":"tool_call","toolCallId":"task-1","title":"more","kind":"think","name":"Task","_meta":{"understudy":{"name":"Task","detail":{"type":"sub_agent","description":"more","log":""},"task":{"taskId":"task-1","description":"more"}}}}`))
+		})
+
+		It("is in the profile seed as other calls are", func() {
+			c, agent := playingAs(acp.Seed, `{}`)
+			agent.emit("", started)
+			agent.emit("", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone})
+			c.hears(update(`{"sessionUpdate":"tool_call","toolCallId":"tc_1","title":"find it","kind":"think"}`),
+				update(`{"sessionUpdate":"tool_call_update","toolCallId":"tc_1","status":"completed"}`))
+		})
 	})
 
 	It("begins anew under an id that was used before", func() {
