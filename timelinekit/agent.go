@@ -23,14 +23,37 @@ type agent struct {
 	workspace      *workspace // nil where it has a folder of its own
 	parent         *agent
 
-	mu       sync.Mutex
-	status   timeline.AgentStatus
-	archived time.Time
-	log      *timeline.Log
-	fold     event.Fold
-	turn     *Turn // the one that runs, or was sent and has not started
-	requests []*Request
-	changes  // of the timeline, the requests and the end of the session
+	mu        sync.Mutex
+	status    timeline.AgentStatus
+	archived  time.Time
+	log       *timeline.Log
+	fold      event.Fold
+	turn      *Turn   // the one that runs, or was sent and has not started
+	queue     []*Turn // those of messages that wait
+	launching int     // turns that waited and are being sent
+	leaving   int     // how many archive it: nothing that waits starts
+	shut      bool    // the test is over
+	requests  []*Request
+	changes   // of the timeline, the requests, the end of the session, and launching
+
+	seen    timeline.AgentStatus // what those who watch it know, or are about to be told
+	news    []news
+	telling bool
+}
+
+// gone is why the agent takes no more turns, and no messages that wait for one. a.mu is locked.
+func (a *agent) gone() error {
+	switch {
+	case a.shut:
+		return errHostClosed
+	case a.status == timeline.AgentInitializing:
+		return fmt.Errorf("timelinekit: agent %s is still starting; wait for CreateAgent", a.id)
+	case !a.archived.IsZero():
+		return fmt.Errorf("timelinekit: agent %s is archived: %w", a.id, fakeagent.ErrNoSession)
+	case a.status == timeline.AgentClosed:
+		return fmt.Errorf("timelinekit: agent %s is closed: %w", a.id, fakeagent.ErrNoSession)
+	}
+	return nil
 }
 
 func (a *agent) append(at time.Time, turnID, itemID string, item timeline.Item) timeline.Row {
@@ -114,21 +137,19 @@ func (h *Host) CreateAgent(ctx context.Context, opts ...RunOption) (agentID stri
 	if err != nil {
 		return "", err
 	}
-	h.tell(a, timeline.AgentInitializing)
+	h.tell(a)
 	if err := h.open(ctx, a, r); err != nil {
 		h.forget(a)
 		return "", fmt.Errorf("timelinekit: agent %s could not start: %w", a.id, err)
 	}
 	a.mu.Lock()
-	ready := a.status == timeline.AgentInitializing // an event may have said more already
-	if ready {
+	if a.status == timeline.AgentInitializing { // an event may have said more already
 		a.status = timeline.AgentIdle
 	}
 	fire(a.provider.plugins, AgentCreated{a.info()})
+	a.note(nil)
 	a.mu.Unlock()
-	if ready {
-		h.tell(a, timeline.AgentIdle)
-	}
+	h.tell(a)
 	return a.id, nil
 }
 
@@ -224,13 +245,14 @@ func (h *Host) admit(c agentConfig, r AgentCreate) (*agent, error) {
 		id: c.id, cwd: c.cwd, title: r.Title, provider: p, workspace: c.workspace, parent: c.parent,
 		status: timeline.AgentInitializing, log: timeline.NewLog("epoch-" + strconv.Itoa(c.n)),
 	}
+	a.note(nil)
 	h.agents[a.id] = a
 	h.order = append(h.order, a)
 	return a, nil
 }
 
 // ArchiveAgent ends what the agent does, closes its session, and returns when that is done; its children are archived after it. Its
-// timeline stays. An agent that is archived already is left alone.
+// timeline stays. Messages that wait never start. An agent that is archived already is left alone.
 func (h *Host) ArchiveAgent(ctx context.Context, agentID string) error {
 	a, err := h.agent(agentID)
 	if err != nil {
@@ -277,13 +299,23 @@ func (h *Host) closeSession(ctx context.Context, a *agent) error {
 	if a.closed() {
 		return nil
 	}
+	h.leave(a, 1)
+	defer h.leave(a, -1)
 	err := h.command(ctx, a.provider, func(ctx context.Context) error { return a.provider.StopSession(ctx, a.id) })
 	if err != nil && !errors.Is(err, fakeagent.ErrNoSession) { // else its end is on the way
 		return err
 	}
+	if err := a.until(ctx, func() bool { return a.status == timeline.AgentClosed }); err != nil {
+		return fmt.Errorf("its session has not ended (%w):\n%s", err, h.describe(a))
+	}
+	return nil
+}
+
+// until waits for something to be so, which is asked with a.mu locked. The error is the context's.
+func (a *agent) until(ctx context.Context, so func() bool) error {
 	for {
 		a.mu.Lock()
-		change, over := a.next(), a.status == timeline.AgentClosed
+		change, over := a.next(), so()
 		a.mu.Unlock()
 		if over {
 			return nil
@@ -291,9 +323,19 @@ func (h *Host) closeSession(ctx context.Context, a *agent) error {
 		select {
 		case <-change:
 		case <-ctx.Done():
-			return fmt.Errorf("its session has not ended (%w):\n%s", context.Cause(ctx), h.describe(a))
+			return context.Cause(ctx)
 		}
 	}
+}
+
+// leave is one more, or one less, who archives the agent.
+func (h *Host) leave(a *agent, n int) {
+	a.mu.Lock()
+	a.leaving += n
+	a.proceed() // where it could not be archived
+	a.note(nil)
+	a.mu.Unlock()
+	h.tell(a)
 }
 
 func (a *agent) closed() bool {
@@ -307,7 +349,11 @@ func (h *Host) forget(a *agent) {
 	delete(h.agents, a.id)
 	h.order = slices.DeleteFunc(slices.Clone(h.order), func(b *agent) bool { return b == a })
 	h.mu.Unlock()
-	h.tell(a, timeline.AgentClosed)
+	a.mu.Lock()
+	a.status = timeline.AgentClosed
+	a.note(nil)
+	a.mu.Unlock()
+	h.tell(a)
 }
 
 // agent is the agent of that id.
@@ -341,12 +387,63 @@ func (h *Host) WatchStatus(fn func(agentID string, s timeline.AgentStatus)) (rem
 	}
 }
 
-func (h *Host) tell(a *agent, s timeline.AgentStatus) {
+// news is what has become of an agent.
+type news struct {
+	status timeline.AgentStatus // "" is the same as before
+	over   *Turn                // has ended; those who wait for it are told after those who watch
+}
+
+// note puts down what is to be told. a.mu is locked; whoever called it calls tell when it is not any more.
+func (a *agent) note(over *Turn) {
+	n := news{over: over}
+	if a.status != a.seen {
+		n.status, a.seen = a.status, a.status
+	}
+	if n != (news{}) {
+		a.news = append(a.news, n)
+	}
+}
+
+// tell tells what was noted, in order and with no lock held. Where somebody does so already, it is left to him.
+func (h *Host) tell(a *agent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.telling {
+		return
+	}
+	a.telling = true
+	all := false
+	defer func() {
+		a.telling = false
+		if !all { // somebody who watches panicked, or ended the goroutine
+			a.mu.Unlock()
+			defer a.mu.Lock()
+			h.tell(a)
+		}
+	}()
+	for len(a.news) > 0 {
+		n := a.news[0]
+		a.news = a.news[1:]
+		h.inform(a, n)
+	}
+	a.news, all = nil, true
+}
+
+// inform unlocks a.mu meanwhile.
+func (h *Host) inform(a *agent, n news) {
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	if n.over != nil {
+		defer close(n.over.done)
+	}
+	if n.status == "" {
+		return
+	}
 	h.mu.RLock()
 	watchers := h.watchers
 	h.mu.RUnlock()
 	for _, fn := range watchers {
-		(*fn)(a.id, s)
+		(*fn)(a.id, n.status)
 	}
 }
 

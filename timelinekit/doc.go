@@ -15,6 +15,8 @@
 // real host, so a test has a barrier before it looks at what they did: [Host.HooksSettled]. A timeline card is a plugin row, which a hook
 // appends by [Host.AppendRow]; [Host.RowsOf] is made for Eventually, [PluginRows] for a timeline that one has.
 //
+// What the user adds while a turn runs goes through [Turn.Steer], or [Host.Steer] where the test wants the turn that has it.
+//
 // All of it runs on virtual time in a bubble; see the package bubble below this one.
 //
 // Methods without an error result fail the test when something goes wrong. Like t.Fatalf they belong on the test's own goroutine;

@@ -17,33 +17,33 @@ func (h *Host) on(p *provider, e *event.Event) {
 		return // somebody else's thread
 	}
 	a.mu.Lock()
-	before := a.status
 	wrong := a.take(e)
-	after, ended := a.status, a.turn != nil && a.turn.over
-	var t *Turn
-	if ended {
-		t, a.turn = a.turn, nil
+	var over *Turn
+	if t := a.turn; t != nil && t.over {
+		over, a.turn = t, nil
 		if t.started {
 			a.tellEnd(t)
 		}
 	}
+	if over != nil {
+		a.proceed()
+	}
+	a.note(over)
+	due := len(a.news) > 0
 	a.mu.Unlock()
 	for _, w := range wrong {
 		h.violate("agent %s: %s", a.id, w)
 	}
-	if after != before {
-		h.tell(a, after)
-	}
-	if t != nil {
-		close(t.done)
+	if due {
+		h.tell(a)
 	}
 }
 
 // tellStart and tellEnd fire the hooks of a turn. They are apart so that what they tell takes no room on the stack of every other event.
-func (a *agent) tellStart() { fire(a.provider.plugins, TurnStarted{a.info(), a.turn.id}) }
+func (a *agent) tellStart() { fire(a.provider.plugins, TurnStarted{a.info(), a.turn.TurnID}) }
 
 func (a *agent) tellEnd(t *Turn) {
-	fire(a.provider.plugins, TurnEnded{a.info(), t.id, t.run.Ending, a.log.Snapshot()})
+	fire(a.provider.plugins, TurnEnded{a.info(), t.TurnID, t.run.Ending, a.log.Snapshot()})
 }
 
 // take updates the agent by an event and returns what is wrong with it. An event that is wrong changes nothing.
@@ -56,9 +56,9 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		if t == nil {
 			return drop("no turn runs")
 		}
-		return drop("turn " + t.id + " runs")
+		return drop("turn " + t.TurnID + " runs")
 	}
-	current := t != nil && e.TurnID == t.id
+	current := t != nil && e.TurnID == t.TurnID
 
 	switch p := e.Payload.(type) {
 	case event.TurnStarted:
@@ -67,12 +67,15 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 			return drop("nobody sent it")
 		case e.TurnID == "":
 			return drop("it has no turn id")
-		case a.turn.id != "" && a.turn.id != e.TurnID:
-			return drop("SendTurn returned " + a.turn.id)
+		case a.turn.TurnID != "" && a.turn.TurnID != e.TurnID:
+			return drop("SendTurn returned " + a.turn.TurnID)
 		}
 		a.turn.start(e.TurnID)
 		a.fold.Item(*e)
 		a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: a.turn.prompt})
+		for _, text := range a.turn.steers {
+			a.append(e.Time, e.TurnID, "", timeline.UserMessage{Text: text})
+		}
 		a.status = timeline.AgentRunning
 		a.tellStart()
 	case event.TurnCompleted:
@@ -81,14 +84,18 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		}
 		return a.end(e, p.Ending())
 	case event.SessionExited:
-		if t != nil {
-			reason := "the session exited"
-			if p.Reason != "" {
-				reason += ": " + p.Reason
-			}
-			e.TurnID, e.Payload = t.id, event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: reason}
+		reason := "the session exited"
+		if p.Reason != "" {
+			reason += ": " + p.Reason
+		}
+		switch {
+		case t != nil:
+			e.TurnID, e.Payload = t.TurnID, event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: reason}
 			wrong = a.end(e, timeline.Ending{Kind: timeline.Failed, Message: reason})
-		} else if a.turn != nil { // sent, but never started
+		case a.turn == nil:
+		case a.turn.waited:
+			wrong = a.lose(a.turn, a.closes(reason))
+		default: // sent, but never started
 			a.over(timeline.Ending{Kind: timeline.Failed, Message: "the session exited before the turn started"})
 		}
 		a.status = timeline.AgentClosed
@@ -96,6 +103,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		if a.turn != nil {
 			a.turn.run.Status = a.status
 		}
+		wrong = append(wrong, a.loseAll(a.closes(reason))...)
 	case event.RuntimeError:
 		if a.status == timeline.AgentClosed {
 			return drop("the agent is closed")
@@ -104,7 +112,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 			return stray()
 		}
 		if t != nil {
-			e.TurnID = t.id
+			e.TurnID = t.TurnID
 		}
 		a.status = timeline.AgentError
 		a.add(e)
@@ -124,7 +132,7 @@ func (a *agent) take(e *event.Event) (wrong []string) {
 		a.resolve(e.RequestID, "")
 	default:
 		if e.TurnID == "" && t != nil {
-			e.TurnID, current = t.id, true
+			e.TurnID, current = t.TurnID, true
 		}
 		if !current {
 			if isItem(e) {
@@ -164,22 +172,25 @@ func (a *agent) add(e *event.Event) (wrong []string) {
 // end settles the running turn.
 func (a *agent) end(e *event.Event, ending timeline.Ending) (wrong []string) {
 	t := a.turn
-	for _, it := range a.log.Snapshot().Turn(t.id).All() {
+	for _, it := range a.log.Snapshot().Turn(t.TurnID).All() {
 		if c, ok := it.(timeline.ToolCall); ok && c.Status == timeline.Running {
-			wrong = append(wrong, fmt.Sprintf("tool call %s (%s) was still running when turn %s ended %s; it was set to canceled", c.CallID, c.Name, t.id, ending.Kind))
+			wrong = append(wrong, fmt.Sprintf("tool call %s (%s) was still running when turn %s ended %s; it was set to canceled", c.CallID, c.Name, t.TurnID, ending.Kind))
 			c.Status = timeline.Canceled
-			a.append(e.Time, t.id, c.CallID, c)
+			a.append(e.Time, t.TurnID, c.CallID, c)
 		}
 	}
-	for _, r := range a.asked(t.id) {
+	for _, r := range a.asked(t.TurnID) {
 		if r.Open && r.Blocking {
 			a.settle(r, string(fakeagent.Decline), "turn ended")
 		}
 	}
 	a.add(e)
 	a.status = timeline.AgentIdle
+	if len(a.queue) > 0 { // it goes on
+		a.status = timeline.AgentRunning
+	}
 	if ending.Kind == timeline.Failed {
-		a.append(e.Time, t.id, "", timeline.AssistantMessage{Text: "[System Error] " + ending.Message})
+		a.append(e.Time, t.TurnID, "", timeline.AssistantMessage{Text: "[System Error] " + ending.Message})
 		a.status = timeline.AgentError
 	}
 	a.over(ending)
@@ -189,7 +200,7 @@ func (a *agent) end(e *event.Event, ending timeline.Ending) (wrong []string) {
 // over makes the run of the turn. a.mu is locked.
 func (a *agent) over(ending timeline.Ending) {
 	t := a.turn
-	t.run = Run{AgentID: a.id, TurnID: t.id, Status: a.status, Ending: ending, Timeline: a.log.Snapshot().Turn(t.id)}
+	t.run = Run{AgentID: a.id, TurnID: t.TurnID, Status: a.status, Ending: ending, Timeline: a.log.Snapshot().Turn(t.TurnID)}
 	t.over = true
 	a.change()
 }

@@ -71,6 +71,39 @@ func ExampleTurn_Interrupt() {
 	//   0 assistant_message "before"
 }
 
+// What the user adds while a turn runs is that turn's, if the agent takes it: a sleep step with Steers does. At a gate it takes nothing, and so
+// each message becomes a turn of its own, in order. Of the last one the test has the turn, which it waits for.
+func ExampleTurn_Steer() {
+	defer t.End()
+	ctx := context.Background()
+
+	host := timelinekit.NewHost(t)
+	turn := host.StartPrompt(ctx, `[{"hold":"here"},{"say":"the tests pass"}]`)
+	if err := turn.Gate("here").AwaitHeld(ctx); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := turn.Steer(ctx, "and the linter?"); err != nil {
+		t.Fatalf("%v", err)
+	}
+	last, err := host.Steer(ctx, turn.AgentID, "thanks")
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	turn.Gate("here").Release()
+	fmt.Println("the agent is", turn.Wait(ctx).Status)
+	fmt.Println("then it is", last.Wait(ctx).Status)
+	fmt.Println(host.AgentTimeline(turn.AgentID))
+	// Output:
+	// the agent is running
+	// then it is idle
+	//   0 user_message "[{\"hold\":\"here\"},{\"say\":\"the tests pass\"}]"  <- agent-1-turn-1
+	//   1 assistant_message "the tests pass"
+	//   2 user_message "and the linter?"  <- agent-1-turn-2
+	//   3 assistant_message "fake-agent received: and the linter?"
+	//   4 user_message "thanks"  <- agent-1-turn-3
+	//   5 assistant_message "fake-agent received: thanks"
+}
+
 func ExampleHost_Respond() {
 	defer t.End()
 	ctx := context.Background()

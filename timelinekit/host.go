@@ -167,6 +167,9 @@ func (h *Host) close() {
 	h.mu.Unlock()
 	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
+	for _, a := range agents {
+		h.shut(a)
+	}
 	for _, p := range providers {
 		if p.own == nil {
 			continue
@@ -186,6 +189,11 @@ func (h *Host) close() {
 		h.stop(limit, a)
 	}
 	h.end()
+	for _, a := range agents {
+		if a.until(limit, func() bool { return a.launching == 0 }) != nil {
+			h.violate("a turn of agent %s that waited was not sent within %v of the test's end", a.id, closeLimit)
+		}
+	}
 	h.mu.Lock()
 	used := h.used
 	var off []func()
@@ -209,6 +217,18 @@ func (h *Host) close() {
 	if v := h.Violations(); len(v) > 0 {
 		h.t.Errorf("timelinekit: at the end of the test:\n  %s", strings.Join(v, "\n  "))
 	}
+}
+
+// shut has no messages wait any more. Those that do are violations.
+func (h *Host) shut(a *agent) {
+	a.mu.Lock()
+	a.shut = true
+	wrong := a.loseAll(errHostClosed)
+	a.mu.Unlock()
+	for _, w := range wrong {
+		h.violate("agent %s: %s", a.id, w)
+	}
+	h.tell(a)
 }
 
 // stop ends an agent whose provider is not the host's own.
@@ -259,7 +279,7 @@ func (h *Host) GoString() string { return "the host" }
 
 func (h *Host) describe(a *agent) string {
 	a.mu.Lock()
-	tl, status, requests := a.log.Snapshot(), a.status, slices.Clone(a.requests)
+	tl, status, requests, queue := a.log.Snapshot(), a.status, slices.Clone(a.requests), slices.Clone(a.queue)
 	a.mu.Unlock()
 	s := fmt.Sprintf("agent %s is %s", a.id, status)
 	if doing := h.doing(a); doing != "" {
@@ -268,6 +288,9 @@ func (h *Host) describe(a *agent) string {
 	s += "\n" + tl.String()
 	for _, r := range requests {
 		s += "\n    " + r.String()
+	}
+	for _, t := range queue {
+		s += fmt.Sprintf("\n    the message %.60q waits", t.prompt)
 	}
 	return s
 }

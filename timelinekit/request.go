@@ -144,7 +144,7 @@ func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
 	a := t.agent
 	for {
 		a.mu.Lock()
-		for _, r := range a.asked(t.id) {
+		for _, r := range a.asked(t.TurnID) {
 			if r.Open && !r.answering {
 				defer a.mu.Unlock()
 				return r.copy(), nil
@@ -155,9 +155,12 @@ func (t *Turn) AwaitRequest(ctx context.Context) (Request, error) {
 		select {
 		case <-change:
 		case <-t.done:
+			if t.lost != nil {
+				return Request{}, t.lost
+			}
 			return Request{}, fmt.Errorf("timelinekit: turn %s ended %s, and no request of it is open:\n%s", t.TurnID, t.run.Ending.Kind, t.run.Timeline)
 		case <-ctx.Done():
-			return Request{}, fmt.Errorf("timelinekit: turn %s has asked nothing (%w):\n%s", t.TurnID, context.Cause(ctx), t.host.describe(a))
+			return Request{}, fmt.Errorf("timelinekit: %s has asked nothing (%w):\n%s", t.GoString(), context.Cause(ctx), t.host.describe(a))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package timelinekit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,8 +38,10 @@ import (
 //
 //   - script.json is the script of its one turn, or prompts are the prompts of its turns, with a line --- between two of them.
 //   - files/PATH is a file in the agent's folder before the first turn.
-//   - answers has a line for each approval that the agent asks for: accept, acceptForSession, decline, cancel, or none, which leaves it
-//     open. Without the section each is accepted.
+//   - answers has a line for each approval that the agent asks for: accept, acceptForSession, decline or cancel; and one for each question
+//     that blocks the turn: a JSON object with a member for each thing asked, by its id. The line none leaves either open. Without the
+//     section each approval is accepted, and each question gets its first option. A question that does not block is answered by the next
+//     prompt.
 //   - want/PATH is a file in the agent's folder after the last turn. A file that is as it was needs no such section; one that was changed
 //     or made does.
 //   - timeline has the items of all turns, without what the user said, as canonical JSON, one a line. Behind each turn it has the turn's ending.
@@ -48,17 +51,17 @@ import (
 //     differ in them.
 //
 // At least one of the last four must be there. Paths, times and durations that differ from run to run are replaced as by [golden.Scrub].
-// A card that a hook appends when a turn has ended is not among its items. Holds are released as soon as the agent arrives there. A txtar file cannot tell a file that ends without a newline from one with it, and
-// so a scenario does not.
+// A card that a hook appends when a turn has ended is not among its items. Holds are released as soon as the agent arrives there. Nobody
+// steers. A txtar file cannot tell a file that ends without a newline from one with it, and so a scenario does not.
 //
 // With the flag -understudy.update those of the last four that differ are rewritten, and want/PATH is added where it is missing; see package
 // golden. So a new scenario begins with a timeline, log or events that is empty.
 type Scenario struct {
-	Name    string               // the file's, without .txtar
-	Prose   string               // what it shows
-	Prompts []string             // of its turns; a script.json is one
-	Files   map[string]string    // in the agent's folder before, by their paths, with slashes
-	Answers []fakeagent.Decision // in order; nil accepts all
+	Name    string            // the file's, without .txtar
+	Prose   string            // what it shows
+	Prompts []string          // of its turns; a script.json is one
+	Files   map[string]string // in the agent's folder before, by their paths, with slashes
+	Answers []string          // the lines of the section, in order; nil where there is none
 
 	file  golden.File
 	skip  []string // sections that are not compared
@@ -66,8 +69,8 @@ type Scenario struct {
 	err   error // why it cannot be played
 }
 
-// noAnswer is the line of an approval that is left open.
-const noAnswer fakeagent.Decision = "none"
+// noAnswer is the line of what is left open.
+const noAnswer = "none"
 
 // Scenarios are those of a folder, by name. From them a loop makes specs, or tests:
 //
@@ -198,15 +201,19 @@ func (s *Scenario) parsePrompts(sec golden.Section) error {
 }
 
 func (s *Scenario) parseAnswers(sec golden.Section) error {
-	known := []string{string(fakeagent.Accept), string(fakeagent.AcceptForSession), string(fakeagent.Decline), string(fakeagent.Cancel), string(noAnswer)}
-	s.Answers = []fakeagent.Decision{}
+	known := []string{string(fakeagent.Accept), string(fakeagent.AcceptForSession), string(fakeagent.Decline), string(fakeagent.Cancel), noAnswer}
+	s.Answers = []string{}
 	for answer := range strings.Lines(sec.Text) {
 		answer = strings.TrimSpace(answer)
-		if !slices.Contains(known, answer) {
+		if line := sec.Line + 1 + len(s.Answers); strings.HasPrefix(answer, "{") {
+			if err := json.Unmarshal([]byte(answer), &map[string]any{}); err != nil {
+				return s.wrong(line, "answers: to a question: %w", err)
+			}
+		} else if !slices.Contains(known, answer) {
 			nearest, _ := script.Nearest(answer, known)
-			return s.wrong(sec.Line+1+len(s.Answers), "answers: unknown answer %q, did you mean %q?", answer, nearest)
+			return s.wrong(line, "answers: unknown answer %q, did you mean %q?", answer, nearest)
 		}
-		s.Answers = append(s.Answers, fakeagent.Decision(answer))
+		s.Answers = append(s.Answers, answer)
 	}
 	return nil
 }
@@ -223,14 +230,11 @@ func (s *Scenario) holds() (names []string) {
 	var walk func([]script.Step)
 	walk = func(steps []script.Step) {
 		for _, step := range steps {
-			switch step := step.(type) {
-			case script.HoldStep:
-				names = append(names, step.Name)
-			case script.ApprovalStep:
-				for _, a := range step.Approvals {
-					walk(a.Allow)
-					walk(a.Deny)
-				}
+			if hold, ok := step.(script.HoldStep); ok {
+				names = append(names, hold.Name)
+			}
+			for _, branch := range script.Branches(step) {
+				walk(branch)
 			}
 		}
 	}
@@ -323,7 +327,7 @@ func (s Scenario) play(ctx context.Context, h *Host, opts []RunOption) (p played
 		}
 	}
 	if len(answers) > 0 {
-		return p, fmt.Errorf("answers: the agent asked for only %d approvals, and %q was not used:\n%s", len(s.Answers)-len(answers), answers, h.AgentTimeline(id))
+		return p, fmt.Errorf("answers: the agent asked only %d times, and %q was not used:\n%s", len(s.Answers)-len(answers), answers, h.AgentTimeline(id))
 	}
 	p.events = r.taken()
 	p.files, err = filesIn(w.Cwd)
@@ -331,7 +335,7 @@ func (s Scenario) play(ctx context.Context, h *Host, opts []RunOption) (p played
 }
 
 // turn runs one turn, answers what it asks, and lets it through its gates.
-func (s Scenario) turn(ctx context.Context, h *Host, a *agent, prompt string, answers *[]fakeagent.Decision) (run Run, err error) {
+func (s Scenario) turn(ctx context.Context, h *Host, a *agent, prompt string, answers *[]string) (run Run, err error) {
 	t, err := h.SendTurn(ctx, a.id, prompt)
 	if err != nil {
 		return run, err
@@ -355,7 +359,7 @@ func (s Scenario) turn(ctx context.Context, h *Host, a *agent, prompt string, an
 	}
 	for seen := 0; err == nil; {
 		a.mu.Lock()
-		asked, change := slices.Clone(a.asked(t.id)), a.next()
+		asked, change := slices.Clone(a.asked(t.TurnID)), a.next()
 		a.mu.Unlock()
 		for ; seen < len(asked) && err == nil; seen++ {
 			err = answer(ctx, h, asked[seen], s.Answers == nil, answers)
@@ -380,20 +384,57 @@ type gated interface {
 	Gate(threadID, name string) *fakeagent.Gate
 }
 
-// answer gives the next answer.
-func answer(ctx context.Context, h *Host, r *Request, accept bool, answers *[]fakeagent.Decision) error {
-	if accept {
-		return h.Respond(ctx, r.AgentID, r.ID, fakeagent.Accept)
+// answer gives the next answer, or where there are none the one that is most likely.
+func answer(ctx context.Context, h *Host, r *Request, likely bool, answers *[]string) error {
+	asks := r.Type == question
+	if asks && !r.Blocking {
+		return nil // the next prompt is the answer
 	}
-	if len(*answers) == 0 {
-		return fmt.Errorf("answers: there is none for %s %q; add a line", r.Type, r.Title)
+	next := string(fakeagent.Accept)
+	switch {
+	case likely && asks:
+		return h.Answer(ctx, r.AgentID, r.ID, r.firstOptions())
+	case likely:
+	case len(*answers) == 0:
+		return fmt.Errorf("answers: there is none for %s; add a line", r.summary())
+	default:
+		next, *answers = (*answers)[0], (*answers)[1:]
 	}
-	d := (*answers)[0]
-	*answers = (*answers)[1:]
-	if d == noAnswer {
+	var members map[string]any
+	switch {
+	case next == noAnswer:
 		return nil
+	case asks != strings.HasPrefix(next, "{"):
+		return fmt.Errorf("answers: %s got %s; an approval is answered by a word such as accept, a question by an object such as {\"id\": \"text\"}", r.summary(), next)
+	case !asks:
+		return h.Respond(ctx, r.AgentID, r.ID, fakeagent.Decision(next))
 	}
-	return h.Respond(ctx, r.AgentID, r.ID, d)
+	_ = json.Unmarshal([]byte(next), &members) // which it could before
+	return h.Answer(ctx, r.AgentID, r.ID, members)
+}
+
+// summary is what is asked.
+func (r *Request) summary() string {
+	if r.Type != question {
+		return fmt.Sprintf("%s %q", r.Type, r.Title)
+	}
+	var ids []string
+	for _, q := range r.Questions {
+		ids = append(ids, fmt.Sprintf("%q (%s)", q.Question, q.ID))
+	}
+	return question + " " + strings.Join(ids, " and ")
+}
+
+// firstOptions are answers to what nobody has an opinion on.
+func (r *Request) firstOptions() map[string]any {
+	answers := map[string]any{}
+	for _, q := range r.Questions {
+		answers[q.ID] = ""
+		if len(q.Options) > 0 {
+			answers[q.ID] = q.Options[0].Label
+		}
+	}
+	return answers
 }
 
 // recording takes the events of one agent.

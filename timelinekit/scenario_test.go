@@ -85,7 +85,7 @@ var _ = Describe("The scenario table as a whole", func() {
 		for _, step := range schema.Defs.Step.OneOf {
 			missing[step.Required[0]] = true
 		}
-		Expect(missing).To(HaveLen(16), "the steps of the language")
+		Expect(missing).To(HaveLen(19), "the steps of the language")
 		for _, s := range timelinekit.Scenarios(table) {
 			for _, text := range append(slices.Collect(maps.Values(s.Files)), s.Prompts...) {
 				one, _, _ := script.FromPrompt(text)
@@ -195,11 +195,11 @@ var _ = Describe("A scenario", func() {
 	const completed = " (now idle) ended completed\n  0 user_message \"{\\\"steps\\\":[{\\\"say\\\":\\\"hello\\\"}]}\"  <- agent-1-turn-1\n  1 assistant_message \"hello\"\n"
 
 	It("is a value with what the file says", func() {
-		s, _ := scenario("It is\nwrong.\n\n-- answers --\naccept\n none \n-- prompts --\nfirst\nprompt\n\n---\n\nsecond\n-- files/a/b.txt --\nb\n-- log --\n")
+		s, _ := scenario("It is\nwrong.\n\n-- answers --\naccept\n none \n{\"id\": 1}\n-- prompts --\nfirst\nprompt\n\n---\n\nsecond\n-- files/a/b.txt --\nb\n-- log --\n")
 		Expect(s.Name).To(Equal("x"))
 		Expect(s.Prose).To(Equal("It is\nwrong."))
 		Expect(s.Prompts).To(Equal([]string{"first\nprompt", "second"}))
-		Expect(s.Answers).To(Equal([]fakeagent.Decision{"accept", "none"}))
+		Expect(s.Answers).To(Equal([]string{"accept", "none", `{"id": 1}`}))
 		Expect(s.Files).To(Equal(map[string]string{"a/b.txt": "b\n"}))
 		s, _ = scenario(say + "-- log --\n")
 		Expect(s.Prompts).To(Equal([]string{`{"steps":[{"say":"hello"}]}`}))
@@ -254,6 +254,7 @@ var _ = Describe("A scenario", func() {
 			Entry("with an empty prompt", "It.\n-- prompts --\n\nx\n---\n\n-- log --\n", "x.txtar:2: prompts: prompt 2 is empty"),
 			Entry("with no prompt", "It.\n-- prompts --\n-- log --\n", "x.txtar:2: prompts: prompt 1 is empty"),
 			Entry("with an unknown answer", say+"-- answers --\naccept\nallow\n", `x.txtar:6: answers: unknown answer "allow", did you mean "accept"?`),
+			Entry("with an answer to a question that is no JSON", say+"-- answers --\naccept\n{\"id\" \"x\"}\n", `x.txtar:6: answers: to a question: invalid character '"' after object key`),
 			Entry("with a misspelt answer", say+"-- answers --\nacept\n", `x.txtar:5: answers: unknown answer "acept", did you mean "accept"?`),
 			Entry("with a wanted file outside", say+"-- want/../a.txt --\n",
 				`x.txtar:4: section "want/../a.txt": the path leaves the agent's folder, or is not the shortest; write one such as src/a.ts`),
@@ -431,12 +432,47 @@ If that is right, -understudy.update writes it into x.txtar: timeline`))
 
 		It("needs an approval for each", func(ctx SpecContext) {
 			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), ask+"-- answers --\naccept\ndecline\ncancel\nnone\n")).To(MatchRegexp(
-				`^timelinekit: scenario x \(x.txtar\): answers: the agent asked for only 2 approvals, and \["cancel" "none"\] was not used:\n  0 user_message .*`))
+				`^timelinekit: scenario x \(x.txtar\): answers: the agent asked only 2 times, and \["cancel" "none"\] was not used:\n  0 user_message .*`))
 		})
 
 		It("says when the agent does not offer one", func(ctx SpecContext) {
 			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), "It.\n-- script.json --\n[{\"approval\": {\"title\": \"ls\", \"options\": [\"accept\"]}}]\n-- log --\n-- answers --\ndecline\n")).To(Equal(
 				`timelinekit: scenario x (x.txtar): timelinekit: agent agent-1: fakeagent: request req-1 offers accept, cancel, not "decline"`))
+		})
+
+		// question is a scenario whose questions are these, and whose last words are the answers.
+		question := func(more string, questions ...string) string {
+			return "It asks.\n-- prompts --\nhello\n-- files/.fake-agent.json --\n[" + strings.Join(questions, ",") + ", {\"say\": \"{{answers}}\"}]\n" + more
+		}
+		const (
+			blocking = `{"question": {"blocking": true, "questions": [
+				{"id": "a", "header": "A", "question": "Which?", "options": [{"label": "Blue"}, {"label": "Green"}]}, {"id": "b", "header": "B", "question": "What else?"}]}}`
+			open = `{"question": {"questions": [{"id": "c", "header": "C", "question": "Or what?"}]}}`
+		)
+
+		It("gives a question that blocks its first options without them, and nothing where there are none", func(ctx SpecContext) {
+			s, _ := scenario(question("-- log --\n[User] hello\n{\"a\":\"Blue\",\"b\":\"\"}\n", open, blocking))
+			Expect(s.Check(ctx, timelinekit.NewHost(GinkgoT()))).To(Succeed())
+		})
+
+		It("needs an object for each question that blocks, and none for others, in order with the approvals", func(ctx SpecContext) {
+			const ls = `{"approval": {"title": "ls", "deny": [{"say": "no ls"}]}}`
+			s, _ := scenario(question("-- answers --\n{\"a\": \"Green\"}\ndecline\n{\"b\": 2}\n-- log --\n[User] hello\n[Shell] ls\nno ls\n{\"b\":2}\n", open, blocking, ls, open, blocking))
+			Expect(s.Check(ctx, timelinekit.NewHost(GinkgoT()))).To(Succeed())
+			const which = `timelinekit: scenario x (x.txtar): answers: `
+			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), question("-- answers --\n-- log --\n", blocking))).To(Equal(
+				which + `there is none for question "Which?" (a) and "What else?" (b); add a line`))
+			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), question("-- answers --\naccept\n-- log --\n", blocking))).To(Equal(
+				which + `question "Which?" (a) and "What else?" (b) got accept; an approval is answered by a word such as accept, a question by an object such as {"id": "text"}`))
+			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), question("-- answers --\n{}\n-- log --\n", ls))).To(Equal(
+				which + `command_execution_approval "ls" got {}; an approval is answered by a word such as accept, a question by an object such as {"id": "text"}`))
+			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), question("-- answers --\n{\"z\": 1}\n-- log --\n", blocking))).To(HaveSuffix(
+				`request req-1 has no question "z"; it asks a, b`))
+		})
+
+		It("may leave a question open", bubble.InBubble, func(ctx SpecContext) {
+			Expect(complaint(ctx, timelinekit.NewHost(GinkgoT()), question("-- answers --\nnone\n-- log --\n", blocking))).To(MatchRegexp(
+				`(?s)^timelinekit: scenario x \(x.txtar\): timelinekit: turn agent-1-turn-1 has not ended \(gave up after 30s.*question req-1 is open`))
 		})
 
 		It("gives up on one that is left open and has no timeout, and shows where", bubble.InBubble, func(ctx SpecContext) {
@@ -452,8 +488,11 @@ If that is right, -understudy.update writes it into x.txtar: timeline`))
 		It("needs gates where it holds", func(ctx SpecContext) {
 			Expect(complaint(ctx, puppetHost(GinkgoT(), &puppet{}), "It.\n-- prompts --\nhello\n-- files/.fake-agent.json --\n{\"turns\":[[], [{\"hold\":\"gate\"}]]}\n-- log --\n")).To(HaveSuffix(
 				"provider puppet has no gates, and the scenario has holds"))
-			Expect(complaint(ctx, puppetHost(GinkgoT(), &puppet{}), "It.\n-- prompts --\n[{\"approval\": {\"title\": \"x\", \"deny\": [{\"hold\": \"gate\"}]}}]\n-- log --\n")).To(Equal(
-				"timelinekit: scenario x (x.txtar): provider puppet has no gates, and the scenario has holds"))
+			for _, inside := range []string{`"approval": {"title": "x", "deny": [%s]}`, `"task": {"description": "x", "steps": [%s]}`, `"mcp": {"server": "x", "tool": "x", "else": [%s]}`} {
+				prompt := "[{" + fmt.Sprintf(inside, `{"hold": "gate"}`) + "}]"
+				Expect(complaint(ctx, puppetHost(GinkgoT(), &puppet{}), "It.\n-- prompts --\n"+prompt+"\n-- log --\n")).To(Equal(
+					"timelinekit: scenario x (x.txtar): provider puppet has no gates, and the scenario has holds"))
+			}
 			Expect(complaint(ctx, puppetHost(GinkgoT(), &puppet{}), "It.\n-- prompts --\nhello\n-- files/.fake-agent.json --\n{\"routes\":[{\"when\":{},\"steps\":[{\"hold\":\"gate\"}]}]}\n-- log --\n")).To(HaveSuffix(
 				"provider puppet has no gates, and the scenario has holds"))
 		})
@@ -535,7 +574,7 @@ If that is right, -understudy.update writes it into x.txtar: timeline`))
 			host := timelinekit.NewHost(GinkgoT())
 			for file, want := range map[string]string{
 				say + "-- log --\nhello\n":                       "",
-				say + "-- log --\n-- answers --\naccept\n":       "asked for only 0 approvals",
+				say + "-- log --\n-- answers --\naccept\n":       "asked only 0 times",
 				say + "-- log --\nhello\n-- want/never.txt --\n": "section want/never.txt: there is no such file afterwards\n\nWhat it played:\nturn agent",
 				say + "-- logg --\n":                             `did you mean "log"?`,
 			} {

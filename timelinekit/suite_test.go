@@ -40,6 +40,7 @@ type puppet struct {
 
 	onStart     func(fakeagent.SessionConfig) error
 	onSend      func(p *puppet, in fakeagent.TurnInput, turnID string) error
+	onSteer     func(in fakeagent.TurnInput) (turnID string, err error)
 	onInterrupt func(threadID, turnID string) error
 	onRespond   func(requestID string) error
 	onStop      func(threadID string) error
@@ -76,6 +77,9 @@ func (p *puppet) StartSession(_ context.Context, s fakeagent.SessionConfig) erro
 }
 
 func (p *puppet) SendTurn(_ context.Context, in fakeagent.TurnInput) (string, error) {
+	if in.TurnID != "" {
+		return p.onSteer(in)
+	}
 	p.mu.Lock()
 	p.sent++
 	id := fmt.Sprint("T", p.sent)

@@ -7,26 +7,34 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/script"
-	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
-// Turn is a turn that was sent. It may be running, or over.
+// Turn is a turn that was sent. It may be running, or over, or it waits for the one before it; see [Host.Steer].
 type Turn struct {
 	AgentID string
-	TurnID  string
+	TurnID  string // as turn.started or SendTurn said, whichever came first; of one that waited "" until it runs
 
 	host   *Host
 	agent  *agent
 	prompt string
+	waited bool          // for its turn
+	orphan bool          // nobody has it
 	done   chan struct{} // closed at the end
 
-	// The rest is guarded by agent.mu until done is closed.
+	// The rest, and the TurnID of one that waited, is guarded by agent.mu until done is closed.
 
-	id      string        // as turn.started or SendTurn said, whichever came first
-	known   chan struct{} // closed when id is known, or SendTurn failed
+	known   chan struct{} // closed when TurnID is known, or SendTurn failed
+	asking  bool          // the provider was asked to take its text into another turn, and has not answered
 	started bool
+	steers  []string // that the provider took before the start
 	over    bool
 	run     Run
+	lost    error // why it never started
+}
+
+// newTurn makes one that was not sent.
+func (a *agent) newTurn(h *Host, prompt string) *Turn {
+	return &Turn{AgentID: a.id, host: h, agent: a, prompt: prompt, done: make(chan struct{}), known: make(chan struct{})}
 }
 
 // name sets the id, unless it is known. agent.mu is locked.
@@ -34,7 +42,7 @@ func (t *Turn) name(id string) {
 	select {
 	case <-t.known:
 	default:
-		t.id = id
+		t.TurnID = id
 		close(t.known)
 	}
 }
@@ -56,50 +64,53 @@ func (h *Host) SendTurn(ctx context.Context, agentID, prompt string) (*Turn, err
 	if err := h.astray(); err != nil {
 		return nil, err
 	}
-	t := &Turn{AgentID: agentID, host: h, agent: a, prompt: prompt, done: make(chan struct{}), known: make(chan struct{})}
-	h.mu.RLock()
-	closing := h.closing
-	h.mu.RUnlock()
+	t := a.newTurn(h, prompt)
 	a.mu.Lock()
-	switch {
-	case closing:
-		err = errHostClosed
-	case a.status == timeline.AgentInitializing:
-		err = fmt.Errorf("timelinekit: agent %s is still starting; wait for CreateAgent", agentID)
-	case !a.archived.IsZero():
-		err = fmt.Errorf("timelinekit: agent %s is archived: %w", agentID, fakeagent.ErrNoSession)
-	case a.status == timeline.AgentClosed:
-		err = fmt.Errorf("timelinekit: agent %s is closed: %w", agentID, fakeagent.ErrNoSession)
-	case a.turn != nil:
+	if err = a.gone(); err == nil && (a.turn != nil || len(a.queue) > 0) {
 		err = fmt.Errorf("timelinekit: agent %s %w", agentID, fakeagent.ErrBusy)
-	default:
+	}
+	if err == nil {
 		a.turn = t
 	}
 	a.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	id, err := call(ctx, h, a.provider, 0, func(context.Context) (string, error) {
-		return a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: agentID, Text: prompt})
-	})
-	a.mu.Lock()
-	started := t.started
-	if err != nil && !started && a.turn == t {
-		a.turn = nil
-	}
-	t.name(id)
-	t.TurnID = t.id
-	a.mu.Unlock()
-	switch {
-	case err != nil && started:
-		h.violate("agent %s: SendTurn failed (%v), but the turn started", agentID, err)
-		fallthrough
-	case err != nil:
+	if err := h.send(ctx, t); err != nil {
 		return nil, fmt.Errorf("timelinekit: turn not accepted: %w", err)
-	case t.TurnID != id:
-		h.violate("agent %s: SendTurn returned %s, but turn.started said %s", agentID, id, t.TurnID)
 	}
 	return t, nil
+}
+
+// send gives the provider the turn of its agent.
+func (h *Host) send(ctx context.Context, t *Turn) error {
+	a := t.agent
+	id, err := call(ctx, h, a.provider, 0, func(context.Context) (string, error) {
+		return a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: a.id, Text: t.prompt})
+	})
+	if err != nil {
+		id = ""
+	}
+	var wrong []string
+	a.mu.Lock()
+	t.name(id)
+	switch {
+	case err != nil && t.started:
+		wrong = append(wrong, fmt.Sprintf("SendTurn failed (%v), but the turn started", err))
+	case err != nil && a.turn == t:
+		a.turn = nil
+		wrong = a.lose(t, err)
+		a.proceed()
+		a.note(t)
+	case err == nil && t.TurnID != id:
+		wrong = append(wrong, fmt.Sprintf("SendTurn returned %s, but turn.started said %s", id, t.TurnID))
+	}
+	a.mu.Unlock()
+	for _, w := range wrong {
+		h.violate("agent %s: %s", a.id, w)
+	}
+	h.tell(a)
+	return err
 }
 
 // StartPrompt makes an agent and starts a turn with any prompt. It does not wait.
@@ -188,31 +199,60 @@ func (t *Turn) Wait(ctx context.Context) Run {
 }
 
 // Await returns the run when the turn has ended. The error is a context that ended before; it shows the timeline so far and the step that
-// the agent is in. The turn goes on.
+// the agent is in. The turn goes on. Of a turn that waited, the error may also be why it never started; see [Host.Steer].
 func (t *Turn) Await(ctx context.Context) (Run, error) {
 	select {
 	case <-t.done:
-		return t.run, nil
+		return t.result()
 	default:
 	}
 	ctx, cancel := fakeagent.Patience(ctx)
 	defer cancel()
 	select {
 	case <-t.done:
-		return t.run, nil
+		return t.result()
 	case <-ctx.Done():
-		return Run{}, fmt.Errorf("timelinekit: turn %s has not ended (%w):\n%s", t.TurnID, context.Cause(ctx), t.host.describe(t.agent))
+		return Run{}, fmt.Errorf("timelinekit: %s (%w):\n%s", t.state(), context.Cause(ctx), t.host.describe(t.agent))
 	}
+}
+
+// result is what came of it. done is closed.
+func (t *Turn) result() (Run, error) {
+	if t.lost != nil {
+		return Run{}, t.lost
+	}
+	return t.run, nil
 }
 
 // String says which turn it is and how it stands.
 func (t *Turn) String() string {
 	select {
 	case <-t.done:
+		if t.lost != nil {
+			return t.lost.Error()
+		}
 		return t.run.String()
 	default:
-		return "turn " + t.TurnID + " has not ended; call Wait first:\n" + t.host.describe(t.agent)
+		return t.state() + "; call Wait first:\n" + t.host.describe(t.agent)
 	}
+}
+
+// state says why there is no run yet.
+func (t *Turn) state() string {
+	t.agent.mu.Lock()
+	defer t.agent.mu.Unlock()
+	if t.TurnID == "" {
+		return t.label() + " has not started"
+	}
+	return t.label() + " has not ended"
+}
+
+// label says which turn it is. agent.mu is locked.
+func (t *Turn) label() string {
+	if t.TurnID == "" {
+		return fmt.Sprintf("the turn of %.60q", t.prompt)
+	}
+	return "turn " + t.TurnID
 }
 
 // GomegaString is how a failure message shows the turn.
@@ -220,7 +260,11 @@ func (t *Turn) GomegaString() string { return t.String() }
 
 // GoString is what %#v prints, which Gomega does of whatever stands behind a context in Eventually(ctx, …): without it package fmt would
 // read what others write.
-func (t *Turn) GoString() string { return "turn " + t.TurnID }
+func (t *Turn) GoString() string {
+	t.agent.mu.Lock()
+	defer t.agent.mu.Unlock()
+	return t.label()
+}
 
 // Done is closed when the turn has ended.
 func (t *Turn) Done() <-chan struct{} { return t.done }
@@ -235,7 +279,11 @@ func (t *Turn) Ended() (run Run, over bool) {
 	a := t.agent
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return Run{AgentID: t.AgentID, TurnID: t.id, Status: a.status, Timeline: a.log.Snapshot().Turn(t.id)}, false
+	run = Run{AgentID: t.AgentID, TurnID: t.TurnID, Status: a.status}
+	if t.TurnID != "" {
+		run.Timeline = a.log.Snapshot().Turn(t.TurnID)
+	}
+	return run, false
 }
 
 // Gate is the gate of that name for the turn's agent; see [fakeagent.Gate]. It fails the test if the agent's provider has no gates.
@@ -249,18 +297,23 @@ func (t *Turn) Gate(name string) *fakeagent.Gate {
 	return p.Gate(t.AgentID, name)
 }
 
-// Interrupt is [Host.Interrupt] for the turn's agent, if the turn still runs.
+// Interrupt is [Host.Interrupt] for the turn's agent, if the turn still runs. One that waits is taken back: it ends canceled, and
+// never starts.
 func (t *Turn) Interrupt(ctx context.Context) error {
 	select {
 	case <-t.done:
 		return nil
 	default:
-		return t.host.interrupt(ctx, t)
 	}
+	if t.withdraw() {
+		return nil
+	}
+	return t.host.interrupt(ctx, t)
 }
 
 // Interrupt ends what the agent does, and returns when the turn has ended. An agent that does nothing is left alone. A provider that
-// does not end its turn within 2 seconds is an error and a violation; the agent then stays running.
+// does not end its turn within 2 seconds is an error and a violation; the agent then stays running. Messages that wait are kept: the
+// first one starts now; see [Host.Steer].
 func (h *Host) Interrupt(ctx context.Context, agentID string) error {
 	a, err := h.agent(agentID)
 	if err != nil {
@@ -283,11 +336,14 @@ func (h *Host) interrupt(ctx context.Context, t *Turn) error {
 	case <-limit.Done():
 	}
 	t.agent.mu.Lock()
-	id := t.id
+	id, over := t.TurnID, t.over
 	t.agent.mu.Unlock()
-	refused := h.command(limit, t.agent.provider, func(ctx context.Context) error {
-		return t.agent.provider.InterruptTurn(ctx, t.AgentID, id)
-	})
+	var refused error
+	if !over {
+		refused = h.command(limit, t.agent.provider, func(ctx context.Context) error {
+			return t.agent.provider.InterruptTurn(ctx, t.AgentID, id)
+		})
+	}
 	if refused == nil || errors.Is(refused, fakeagent.ErrNoSession) { // its end is on the way
 		if t.awaitCall(ctx) {
 			limit, cancel = context.WithTimeoutCause(ctx, interruptLimit, errNotEnded)
