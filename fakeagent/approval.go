@@ -137,6 +137,7 @@ func (t *turn) resolved(a *approval) {
 		return
 	}
 	a.told = true
+	t.values.decision = a.answer
 	if a.answer == Cancel {
 		t.cancel()
 	}

@@ -22,10 +22,15 @@ func (th *thread) scriptFor(in Input) (script.Script, error) {
 	if err != nil {
 		return script.Script{}, err
 	}
-	if th.taken == nil && file.Routes != nil {
+	return th.pick(file, in), nil
+}
+
+// pick counts for the thread how often it took each route.
+func (th *thread) pick(f script.File, in Input) script.Script {
+	if th.taken == nil && f.Routes != nil {
 		th.taken = map[int]int{} // only ever touched by the turn that runs
 	}
-	return pick(file, in, th.taken), nil
+	return pick(f, in, th.taken)
 }
 
 // FromFile is a rule for [Config.Choose]: that of [Scripted], with a file of the caller's in place of .fake-agent.json. file is called

@@ -3,7 +3,6 @@ package fakeagent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os/exec"
 	"strings"
@@ -14,10 +13,51 @@ import (
 )
 
 // Config says which agent an [Instance] plays. The zero value is the agent named plain.
+//
+// It decodes from JSON, strictly, with the names of its fields in lower camel case: those of numbers, texts, flags and lists. See [ConfigSchema].
 type Config struct {
-	// Script names what the turns play: "plain", the default, which answers every prompt with one short message, or "steps",
-	// which plays the script that the prompt carries (see [Scripted]).
+	// Script is what the turns play, by its name. "" is plain.
+	//
+	//	plain           answers ReplyText
+	//	approval-tool   asks for two approvals, one after the other or, with OpenBothApprovals, both at once; then as plain
+	//	async-question  asks something on a thread's first turn, which does not wait for the answer; then as plain
+	//	stream          answers in Markdown, in StreamChunks pieces
+	//	visualize       calls visualize_visualize of BuiltInServer
+	//	lane            does what the prompt says: lane:plain, stream, approve, question, attach or hold
+	//	replay          plays the events of ReplayEventsPath
+	//	steps           plays the script that the prompt carries; see [Scripted]
+	//
+	// Or it is the path of a file of scripts whose name ends in .json, which [New] reads; see [script.File]. All but replay and steps are such
+	// files themselves, in the folder presets of this package, to be copied and changed.
 	Script string
+
+	// ReplyText is what plain and others answer; "" is "fake turn complete".
+	ReplyText string
+
+	StreamChunks     *int // of stream: how many pieces; nil is 200
+	StreamIntervalMs *int // of stream: the milliseconds between two of them; nil is 30
+	PreviewHoldMs    *int // of visualize: how long its row is in progress before the call, in milliseconds; nil is 0
+	HoldMs           *int // of lane:hold: how long it waits, in milliseconds; nil is 15000. It takes steers meanwhile
+
+	// ReplayEventsPath is the file of recorded events that replay plays: an array of them, or an object that has them as events. It is an
+	// absolute path, and read anew by every turn; a file that is wrong fails the turn that reads it.
+	//
+	// A replayed event is of the turn that plays it. Items, requests, tasks and uses of tools have new ids each time, which still link what
+	// they linked. In JSON the event says all that was recorded; in Go, what its type has room for, and the rest as [event.Recorded]. Nobody
+	// waits for an answer to what a recording asks. An interrupt ends what has begun, as it does in a script.
+	ReplayEventsPath string
+	ReplayStepMs     *int     // the milliseconds between two events; nil is 30
+	ReplayTaskHoldMs *int     // those after each task.started, besides; nil is 3000
+	ReplayAllow      []string // the types of events that are played; nil is [ReplayDefault]
+
+	// BuiltInServer is the MCP server that the host puts into each session, as visualize calls it; "" is ycodium.
+	BuiltInServer string
+
+	// OpenBothApprovals has approval-tool ask both at once.
+	OpenBothApprovals bool
+
+	// CancelCalls lets an interrupt cancel an MCP call in flight. By default it is waited for, since nobody knows how far it got.
+	CancelCalls bool
 
 	// Choose picks what a turn plays, instead of Script. It is called on the turn's goroutine, after turn.started. An error fails
 	// the turn; a [script.Error] does so as a script that does not parse. A script is held to the same rules as one in JSON, and must
@@ -87,27 +127,30 @@ type Input struct {
 type role struct {
 	probe  Probe
 	choose func(*thread, Input) (script.Script, error)
+	play   func(*turn) error // instead of a script; may be nil
 }
 
-func (cfg Config) role() (role, error) {
-	plain := role{
-		Probe{"fake", "Fake", []Model{{ID: "fake", Label: "Fake", Default: true}, {ID: "fake-large", Label: "Fake large"}}},
-		func(*thread, Input) (script.Script, error) { return script.New(script.Say("fake turn complete")), nil },
-	}
-	steps := role{
-		Probe{"fake-agent", "Fake agent", []Model{{ID: "scripted", Label: "Scripted", Default: true}}},
-		(*thread).scriptFor,
-	}
-	var r role
-	switch cfg.Script {
-	case "", "plain":
-		r = plain
-	case "steps":
-		r = steps
-	default:
-		return role{}, fmt.Errorf("fakeagent: unknown script %q; use plain or steps", cfg.Script)
+func (cfg Config) role() (r role, err error) {
+	if cfg.Script == "steps" {
+		r.probe = Probe{"fake-agent", "Fake agent", []Model{{ID: "scripted", Label: "Scripted", Default: true}}}
+		r.choose = (*thread).scriptFor
+	} else {
+		r.probe = Probe{"fake", "Fake", []Model{{ID: "fake", Label: "Fake", Default: true}, {ID: "fake-large", Label: "Fake large"}}}
+		if cfg.Script == "replay" {
+			r.play = (*turn).replay
+		} else {
+			file, err := cfg.file()
+			if err != nil {
+				return role{}, err
+			}
+			r.choose = func(th *thread, in Input) (script.Script, error) {
+				f, err := file(in.Prompt)
+				return th.pick(f, in), err
+			}
+		}
 	}
 	if cfg.Choose != nil {
+		r.play = nil
 		r.choose = func(_ *thread, in Input) (script.Script, error) {
 			s, err := cfg.Choose(in)
 			if err != nil && !errors.As(err, new(*script.Error)) {

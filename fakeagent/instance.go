@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
-	"github.com/understudy-go/understudy/fakeagent/timeline"
 	"github.com/understudy-go/understudy/usagefake"
 )
 
@@ -45,8 +44,8 @@ var _ Provider = (*Instance)(nil)
 
 // New makes an agent. The caller closes it; [NewT] does so for a test.
 func New(cfg Config) (*Instance, error) {
-	if !(cfg.Speed >= 0) { // NaN is not either
-		return nil, fmt.Errorf("fakeagent: Speed is %v; use a number above 0, or Instant for no waiting", cfg.Speed)
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	for _, key := range cfg.DoorSteps {
 		if !slices.Contains(doorSteps, key) {
@@ -233,8 +232,10 @@ func (in *Instance) SendTurn(ctx context.Context, input TurnInput) (turnID strin
 	switch {
 	case th.stopping:
 		return "", fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, th.id)
+	case input.TurnID != "":
+		return th.steer(input)
 	case th.active != nil:
-		return "", fmt.Errorf("agent %s %w", th.id, ErrBusy)
+		return "", Rejected(fmt.Errorf("agent %s %w", th.id, ErrBusy))
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -268,14 +269,15 @@ func (in *Instance) RespondToRequest(_ context.Context, threadID, requestID stri
 	return th.answer(requestID, d)
 }
 
-// RespondToUserInput is always ErrUnknownRequest: no step of the language asks a question that blocks.
-func (in *Instance) RespondToUserInput(_ context.Context, threadID, requestID string, _ map[string]any) error {
+// RespondToUserInput also has an error for an answer to something that was not asked. A question that does not block the turn is answered
+// by the next prompt, and is ErrUnknownRequest here.
+func (in *Instance) RespondToUserInput(_ context.Context, threadID, requestID string, answers map[string]any) error {
 	th, err := in.locked(threadID)
 	if err != nil {
 		return err
 	}
 	defer th.mu.Unlock()
-	return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
+	return th.answerQuestion(requestID, answers)
 }
 
 func (in *Instance) ReadThread(_ context.Context, threadID string) (Thread, error) {
@@ -287,10 +289,10 @@ func (in *Instance) ReadThread(_ context.Context, threadID string) (Thread, erro
 	}
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	out := Thread{ID: th.id, Turns: slices.Clone(th.history)}
+	out := Thread{ID: th.id, Turns: slices.Clone(th.record.past)}
 	if t := th.active; t != nil {
 		out.Doing = t.doing()
-		if items := th.items.Snapshot().Items(); len(items) > 0 {
+		if items := th.record.running(); len(items) > 0 {
 			out.Turns = append(out.Turns, Turn{t.id, items})
 		}
 	}
@@ -350,22 +352,22 @@ type thread struct {
 	in *Instance
 	id string
 
-	mu       sync.Mutex
-	session  SessionConfig
-	open     bool // between session.started and session.exited
-	stopping bool
-	leaving  bool   // somebody closes it
-	died     string // how its process ended, if it did
-	active   *turn
-	turns    int            // how many there were
-	requests int            // how many there were
-	attempts map[uint64]int // how often each prompt came, by its hash
-	taken    map[int]int    // how often each route of .fake-agent.json was taken
-	pending  map[string]*approval
-	clients  map[string]MCPClient // of the servers that were called; the turn that runs has them to itself
-	history  []Turn               // those that have ended
-	items    timeline.Projection  // of the active turn
-	fold     event.Fold
+	mu        sync.Mutex
+	session   SessionConfig
+	open      bool // between session.started and session.exited
+	stopping  bool
+	leaving   bool   // somebody closes it
+	died      string // how its process ended, if it did
+	active    *turn
+	turns     int            // how many there were
+	requests  int            // how many there were
+	attempts  map[uint64]int // how often each prompt came, by its hash
+	taken     map[int]int    // how often each route of .fake-agent.json was taken
+	pending   map[string]*approval
+	questions map[string]*question // those that are open and block
+	results   []result             // of mcp steps with an id, the newest last; they outlive the session
+	clients   map[string]MCPClient // of the servers that were called; the turn that runs has them to itself
+	record    record
 
 	seq        uint64
 	outbox     []outgoing // waits for the goroutine that delivers
@@ -422,13 +424,7 @@ func (th *thread) emitLocked(e event.Event) {
 	th.seq++
 	e.Seq, e.Provider, e.ThreadID = th.seq, th.in.role.probe.ID, th.id
 	e.Time = time.Now().UTC().Round(0)
-	if item, itemID, ok := th.fold.Item(e); ok {
-		th.items.Add(e.TurnID, itemID, item)
-	}
-	if _, over := e.Payload.(event.TurnCompleted); over {
-		th.history = append(th.history, Turn{e.TurnID, th.items.Snapshot().Items()})
-		th.items.Reset()
-	}
+	th.record.add(e)
 	out := outgoing{Event: e}
 	if th.delivering {
 		if e.TurnID != "" {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -80,20 +81,33 @@ type MCPResult struct {
 var errNoMCP = errors.New("no MCP client: set Config.MCP to mcpcall.New()")
 
 func (t *turn) mcp(s script.MCPStep) error {
+	failed := false
+	call := func(name string, connect func() (MCPClient, error)) error {
+		ok, err := t.callMCP(s, name, connect)
+		failed = failed || !ok
+		return err
+	}
 	servers := t.th.session.MCPServers
 	if s.Server != "*" {
 		i := slices.IndexFunc(servers, func(m MCPServer) bool { return m.Name == s.Server })
 		if i < 0 {
-			return t.callMCP(s, s.Server, func() (MCPClient, error) { return nil, unknownServer(s.Server, servers) })
+			if err := call(s.Server, func() (MCPClient, error) { return nil, unknownServer(s.Server, servers) }); err != nil {
+				return err
+			}
+			servers = nil
+		} else {
+			servers = servers[i : i+1]
 		}
-		servers = servers[i : i+1]
 	}
 	for _, m := range servers {
-		if err := t.callMCP(s, m.Name, func() (MCPClient, error) { return t.th.connect(m) }); err != nil {
+		if err := call(m.Name, func() (MCPClient, error) { return t.th.connect(m) }); err != nil {
 			return err
 		}
 	}
-	return nil
+	if failed {
+		return t.steps(s.Else, 0)
+	}
+	return t.steps(s.Then, 0)
 }
 
 func unknownServer(name string, servers []MCPServer) error {
@@ -104,29 +118,70 @@ func unknownServer(name string, servers []MCPServer) error {
 	return fmt.Errorf("no MCP server %q in the session config (have: %s)", name, cmp.Or(strings.Join(have, ", "), "none"))
 }
 
-// callMCP is one call, which an interrupt does not cut short: a server would not know how far it got.
-func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClient, error)) error {
+// callMCP is one call, and whether it succeeded. An interrupt does not cut it short, as a server would not know how far it got, unless the
+// config says so.
+func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClient, error)) (ok bool, err error) {
 	arguments := s.Arguments
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
 	item := event.Item{ItemType: event.MCPToolCall, Title: "mcp__" + server + "__" + s.Tool, Data: timeline.Unknown{Input: arguments}}
-	return t.call(item, func(item *event.Item) error {
+	var hold time.Duration
+	if s.Row != nil {
+		item.ItemType, item.Title, hold = cmp.Or(event.ItemType(s.Row.ItemType), event.DynamicToolCall), s.Row.Name, s.Row.Hold
+	}
+	err = t.call(item, func(item *event.Item) error {
+		if err := t.pause(hold); err != nil {
+			return err
+		}
 		defer t.waits()()
 		client, err := connect()
 		if err != nil {
 			return err
 		}
-		result, err := client.CallTool(context.WithoutCancel(t.ctx), s.Tool, arguments)
-		if err != nil {
+		ctx := t.ctx
+		if !t.th.in.cfg.CancelCalls {
+			ctx = context.WithoutCancel(ctx)
+		}
+		result, err := client.CallTool(ctx, s.Tool, arguments)
+		if t.ctx.Err() != nil && err != nil && t.th.in.cfg.CancelCalls {
+			return errCanceled
+		} else if err != nil {
 			return err
 		}
-		item.Data = timeline.Unknown{Input: arguments, Output: result.JSON}
+		output := result.JSON
+		if s.Row != nil {
+			output = asJSON(result.Text)
+		}
+		item.Data = timeline.Unknown{Input: arguments, Output: output}
 		if result.IsError {
 			return errors.New(cmp.Or(result.Text, "the tool says that it failed"))
 		}
+		if ok = true; s.ID != "" {
+			t.th.keep(s.ID, result.value())
+		}
 		return nil
 	})
+	return ok, err
+}
+
+// value is what a script refers to: the structured content, else the first text as the JSON that it is, else that text.
+func (r MCPResult) value() json.RawMessage {
+	var all struct {
+		Structured json.RawMessage `json:"structuredContent"`
+		Content    []struct{ Text string }
+	}
+	if err := json.Unmarshal(r.JSON, &all); err == nil && len(all.Structured) > 0 && string(all.Structured) != "null" {
+		return all.Structured
+	}
+	text := r.Text
+	if len(all.Content) > 0 {
+		text = all.Content[0].Text
+	}
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return asJSON(text)
 }
 
 // connect is the session's client of a server. One that could not be opened is tried again at the next call.

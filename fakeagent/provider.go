@@ -26,6 +26,11 @@ type Provider interface {
 	// in exec.CommandContext: when it ends, the turn is interrupted. So a host passes one of its own, never a caller's. While a
 	// turn runs, the error is ErrBusy.
 	//
+	// An input that names the turn that runs is a steer: text that the agent takes into that turn. If it does, the same id comes back, and no
+	// other turn starts. If it does not, or if that turn is not the one that runs, the error is ErrNotSteered.
+	//
+	// Both errors are a *RejectedError: nothing has happened, and the host may send the same text later, as a turn of its own.
+	//
 	// A turn's first event is turn.started and its last one turn.completed, however it ends.
 	SendTurn(ctx context.Context, in TurnInput) (turnID string, err error)
 
@@ -57,11 +62,26 @@ var (
 	ErrNoSession = errors.New("no open session")
 	// ErrBusy is a thread whose turn still runs.
 	ErrBusy = errors.New("already has an active turn")
+	// ErrNotSteered is a steer that the agent did not take.
+	ErrNotSteered = errors.New("does not take a steer now")
 	// ErrUnknownRequest is an approval or a question that is not open.
 	ErrUnknownRequest = errors.New("no open request")
 	// ErrClosed is an instance after Close.
 	ErrClosed = errors.New("the instance is closed")
 )
+
+// RejectedError is an input that a [Provider] did not take, and that it may take another time.
+type RejectedError struct{ err error }
+
+// Rejected makes of an error, such as one that is [ErrBusy], a [*RejectedError].
+func Rejected(err error) error { return &RejectedError{err} }
+
+func (e *RejectedError) Error() string { return e.err.Error() }
+
+func (e *RejectedError) Unwrap() error { return e.err }
+
+// Code is "provider-rejected", by which a host may tell such an error from others without this package.
+func (e *RejectedError) Code() string { return "provider-rejected" }
 
 // SessionConfig opens a thread. It prints, and turns into JSON, without the values of Env, and with its servers as they do.
 type SessionConfig struct {
@@ -82,9 +102,10 @@ func (s SessionConfig) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"threadId": s.ThreadID, "cwd": s.Cwd, "mcpServers": s.MCPServers})
 }
 
-// TurnInput is a prompt.
+// TurnInput is a prompt, or a steer.
 type TurnInput struct {
 	ThreadID    string
+	TurnID      string // of the turn that it steers; "" is a turn of its own
 	Text        string
 	Attachments []Attachment // whose Data nobody changes any more
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -34,10 +35,16 @@ type turn struct {
 	cancel context.CancelFunc
 
 	ids       int // tool calls and messages so far
+	tasks     int
 	reasoning int // reasoning has no id in its JSON form, but needs one that keeps two steps apart
 	branch    atomic.Pointer[branch]
 	timer     *time.Timer // of the scripted waits, one after the other
 	rand      *rand.Rand  // what Config.Seed varies is decided by; see random
+	values    values
+
+	// guarded by th.mu
+	steerable bool
+	steers    []string // that it took
 }
 
 // branch is a list of steps that plays: the script's, or one inside a step.
@@ -82,7 +89,7 @@ func (t *turn) play() {
 func (t *turn) start() {
 	th := t.th
 	th.mu.Lock()
-	th.items.Add(t.id, "", timeline.UserMessage{Text: t.input.Text})
+	th.record.says(t.id, t.input.Text)
 	th.emitLocked(event.Event{TurnID: t.id, Payload: event.TurnStarted{}})
 }
 
@@ -113,6 +120,9 @@ func (t *turn) script() error {
 		return err
 	}
 	th := t.th
+	if play := th.in.role.play; play != nil {
+		return play(t)
+	}
 	h := maphash.String(th.in.seed, t.input.Text)
 	th.mu.Lock()
 	if th.attempts == nil {
@@ -123,7 +133,7 @@ func (t *turn) script() error {
 	th.mu.Unlock()
 	s, err := th.in.role.choose(th, in)
 	if err == nil {
-		err = th.in.check(s)
+		s, err = th.in.check(s, in.Prompt)
 	}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
@@ -159,6 +169,8 @@ func (t *turn) steps(steps []script.Step, delay time.Duration) error {
 
 func (t *turn) step(s script.Step) error {
 	switch s := s.(type) {
+	case script.TemplateStep:
+		return t.template(s)
 	case script.SayStep:
 		return t.text(s, event.AssistantText, t.nextID("a"))
 	case script.ThinkStep:
@@ -173,6 +185,7 @@ func (t *turn) step(s script.Step) error {
 	case script.FailStep:
 		return &failure{s.Message, s.Code}
 	case script.SleepStep:
+		defer t.takesSteers(s.Steers)()
 		defer t.rests(s.Duration)()
 		return t.pause(s.Duration)
 	case script.HoldStep:
@@ -186,6 +199,12 @@ func (t *turn) step(s script.Step) error {
 		return t.mcp(s)
 	case script.ApprovalStep:
 		return t.approvals(s)
+	case script.QuestionStep:
+		return t.question(s)
+	case script.TaskStep:
+		return t.task(s)
+	case script.EventStep:
+		return t.event(s)
 	case script.UsageStep:
 		t.emit("", event.TokenUsageUpdated{Usage: event.TokenUsage(s)})
 		return nil
@@ -370,6 +389,7 @@ func (t *turn) call(item event.Item, do func(*event.Item) error) error {
 	item.Status = event.Completed
 	if err := do(&item); err != nil {
 		item.Status, item.Error = event.Failed, err.Error()
+		t.values.err = item.Error
 	}
 	t.emit(id, event.ItemCompleted{Item: item})
 	return t.pause(0)
@@ -418,7 +438,7 @@ func (in *Instance) claimed(detail, input, output []byte) timeline.Detail {
 // checked are the scripts of [Config.Choose] that were found right, by where their steps are. Most are played again and again.
 type checked struct {
 	mu      sync.Mutex
-	scripts map[*script.Step]size
+	scripts map[*script.Step]known
 	details map[*byte]timeline.Detail // of these scripts, by where their JSON is; those that share nothing with whoever gets them
 }
 
@@ -431,32 +451,46 @@ type size struct {
 // mostChecked is how many are remembered. Who makes a new one for each turn has no use for it.
 const mostChecked = 100
 
-// check holds a script to the rules of JSON, if no JSON was parsed for it, and to those of the timeline.
-func (in *Instance) check(s script.Script) error {
+// known is a script that was found right, by what it was when it came.
+type known struct {
+	size
+	script.Script
+}
+
+// check holds a script to the rules of JSON, if no JSON was parsed for it, and to those of the timeline. What it returns is the script to play,
+// with placeholders where it is not the prompt's own.
+func (in *Instance) check(s script.Script, prompt string) (script.Script, error) {
 	if in.cfg.Choose == nil {
-		return checkDetails(s.Steps)
+		return s, checkDetails(s.Steps)
 	} else if len(s.Steps) == 0 {
-		return s.Validate()
+		return s, s.Validate()
 	}
 	c, at, all := &in.checked, &s.Steps[0], size{len(s.Steps), s.StepDelay}
 	c.mu.Lock()
-	right := c.scripts[at] == all
+	right := c.scripts[at]
 	c.mu.Unlock()
-	if right {
-		return nil
+	if right.size == all {
+		return right.Script, nil
 	}
-	if err := s.Validate(); err != nil {
-		return err
+	chosen := s
+	s, err := s.Templates()
+	if err != nil {
+		return s, err
+	}
+	if &s.Steps[0] != at {
+		if own, ok, _ := script.FromPrompt(prompt); ok && reflect.DeepEqual(own, chosen) {
+			s = chosen
+		}
 	}
 	if err := checkDetails(s.Steps); err != nil {
-		return err
+		return s, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.scripts == nil || len(c.scripts) >= mostChecked {
-		c.scripts, c.details = map[*script.Step]size{}, map[*byte]timeline.Detail{}
+		c.scripts, c.details = map[*script.Step]known{}, map[*byte]timeline.Detail{}
 	}
-	c.scripts[at] = all
+	c.scripts[at] = known{all, s}
 	for _, step := range s.Steps {
 		if call, ok := step.(script.ToolStep); ok && call.Detail != nil {
 			switch d, _ := timeline.DecodeDetail(call.Detail); d.(type) {
@@ -465,7 +499,7 @@ func (in *Instance) check(s script.Script) error {
 			}
 		}
 	}
-	return nil
+	return s, nil
 }
 
 // checkDetails is what package script cannot check, since it does not know the timeline.
@@ -496,11 +530,15 @@ func checkDetail(s script.Step) error {
 					return err
 				}
 			}
-			for _, branch := range [][]script.Step{a.Allow, a.Deny} {
-				if err := checkDetails(branch); err != nil {
-					return err
-				}
-			}
+		}
+	case script.EventStep:
+		if _, err := payload(s); err != nil {
+			return err
+		}
+	}
+	for _, branch := range script.Branches(s) {
+		if err := checkDetails(branch); err != nil {
+			return err
 		}
 	}
 	return nil

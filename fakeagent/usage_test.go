@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -54,11 +55,16 @@ var _ = Describe("An agent's usage", func() {
 })
 
 var _ = Describe("The texts for keys", func() {
-	It("are there in each language for every label and reason of a quota, and for nothing else", func() {
+	It("are there in each language for every label and reason of a quota and every setting that users see, and for nothing else", func() {
+		keys := usagefake.LocaleKeys()
+		for _, m := range regexp.MustCompile(`"(?:label|description)": "(config\.[^"]+)"`).FindAllSubmatch(fakeagent.ConfigSchema(), -1) {
+			keys = append(keys, string(m[1]))
+		}
+		slices.Sort(keys)
 		for _, language := range []string{"en", "zh-CN"} {
 			texts, err := fakeagent.Texts(language)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(slices.Sorted(maps.Keys(texts))).To(Equal(usagefake.LocaleKeys()), language)
+			Expect(slices.Sorted(maps.Keys(texts))).To(Equal(keys), language)
 			for key, text := range texts {
 				Expect(text).NotTo(BeEmpty(), "%s in %s", key, language)
 			}

@@ -46,7 +46,8 @@ type command interface {
 }
 
 type commands struct {
-	Run    runCommand `cmd:"" help:"Play each prompt as the next turn of one agent."`
+	Run    runCommand  `cmd:"" help:"Play each prompt as the next turn of one agent."`
+	Exec   execCommand `cmd:"" help:"Play an executor agent, and print its events."`
 	agent  `embed:""`
 	Mock   mockCommand   `cmd:"" help:"Play agents at once, one prompt each."`
 	Usage  usageCommand  `cmd:"" help:"Print the quota and token usage of an account that nobody has."`

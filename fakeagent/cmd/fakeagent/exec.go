@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/mcpcall"
+)
+
+type execCommand struct {
+	Config  agentConfig `required:"" placeholder:"FILE" help:"What the agent is: a JSON file, such as {\"script\":\"stream\"}."`
+	Speed   *speed      `placeholder:"F" help:"0 does not wait, 1 is real time, 10 ten times as fast; as the config says by default."`
+	Answer  decision    `placeholder:"accept" default:"accept" help:"How it answers approvals: accept, decline or cancel."`
+	MCP     []server    `name:"mcp" sep:"none" placeholder:"NAME=URL or CMD" help:"An MCP server of the session; may be given several times."`
+	Prompts []string    `arg:"" name:"prompt" help:"The turns of one thread; any text."`
+}
+
+func (*execCommand) Help() string {
+	return "It prints every event of the agent, as JSON, a line each. A question that blocks the turn gets its first options. " +
+		"The exit code is that of the worst turn: 0 completed, 1 failed, 130 canceled."
+}
+
+// agentConfig is one in a file.
+type agentConfig struct{ fakeagent.Config }
+
+func (a *agentConfig) Decode(ctx *kong.DecodeContext) error {
+	value, err := valueOf(ctx)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(value)
+	if err != nil {
+		return fmt.Errorf("%w; give a JSON file, such as one with {}", err)
+	}
+	if err := json.Unmarshal(data, &a.Config); err != nil {
+		return fmt.Errorf("%s: %s", value, strings.TrimPrefix(err.Error(), "fakeagent: config: "))
+	}
+	return nil
+}
+
+// decision is the answer to an approval.
+type decision fakeagent.Decision
+
+func (d *decision) Decode(ctx *kong.DecodeContext) error {
+	value, err := valueOf(ctx)
+	if err != nil {
+		return err
+	}
+	*d = decision(value)
+	if !slices.Contains([]decision{"accept", "decline", "cancel"}, *d) {
+		return fmt.Errorf("%q is no answer; use accept, decline or cancel", value)
+	}
+	return nil
+}
+
+// to is the answer to one approval. Where it is not on offer the first one that is takes its place.
+func (d decision) to(asked event.RequestOpened) fakeagent.Decision {
+	answer := fakeagent.Decision(d)
+	if len(asked.Options) > 0 && answer != fakeagent.Cancel && !slices.Contains(asked.Options, string(d)) {
+		answer = fakeagent.Decision(asked.Options[0])
+	}
+	return answer
+}
+
+// firstOptions are answers to questions that nobody has an opinion on.
+func firstOptions(asked event.UserInputRequested) map[string]any {
+	answers := map[string]any{}
+	for _, q := range asked.Questions {
+		answers[q.ID] = ""
+		if len(q.Options) > 0 {
+			answers[q.ID] = q.Options[0].Label
+		}
+	}
+	return answers
+}
+
+func (x *execCommand) run(ctx context.Context, c console) (code int) {
+	const thread = "thread-1"
+	cfg := x.Config.Config
+	cfg.MCP = mcpcall.New()
+	if x.Speed != nil {
+		cfg.Speed, cfg.Instant = float64(*x.Speed), *x.Speed == 0
+	}
+	agent, err := fakeagent.New(cfg)
+	if err != nil {
+		c.complain("fakeagent: exec: %s", strings.TrimPrefix(err.Error(), "fakeagent: "))
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
+	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
+
+	t := &stage{console: c}
+	defer t.close(&code)
+	t.Cleanup(func() { _ = agent.Close() })
+	var broken sync.Once
+	over := make(chan event.TurnCompleted, 1)
+	agent.Subscribe(func(e event.Event) {
+		line, err := json.Marshal(e)
+		if err == nil {
+			_, err = c.out.Write(append(line, '\n'))
+		}
+		if err != nil {
+			broken.Do(func() { t.Errorf("fakeagent: the output could not be written: %v", err) })
+		}
+		switch p := e.Payload.(type) {
+		case event.RequestOpened:
+			_ = agent.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, x.Answer.to(p)) // a recorded one is open to nobody
+		case event.UserInputRequested:
+			_ = agent.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, firstOptions(p))
+		case event.TurnCompleted:
+			over <- p
+		}
+	})
+	cwd, err := os.Getwd()
+	if err != nil {
+		t.Fatalf("fakeagent: exec: %v", err)
+	}
+	session := fakeagent.SessionConfig{ThreadID: thread, Cwd: cwd}
+	for _, m := range x.MCP {
+		session.MCPServers = append(session.MCPServers, m.MCPServer)
+	}
+	if err := agent.StartSession(ctx, session); err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, prompt := range x.Prompts {
+		if ctx.Err() != nil {
+			return max(code, exitCanceled)
+		}
+		if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: thread, Text: prompt}); err != nil {
+			t.Fatalf("%v", err)
+		}
+		switch (<-over).State {
+		case event.TurnEndCompleted:
+		case event.TurnEndFailed:
+			code = max(code, exitFailed)
+		default:
+			code = max(code, exitCanceled)
+		}
+	}
+	return code
+}

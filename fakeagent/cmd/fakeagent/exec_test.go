@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	. "github.com/understudy-go/understudy/matchers"
+)
+
+// execute runs exec with a configuration, without waiting.
+func execute(config string, args ...string) (outcome, []event.Event) {
+	GinkgoHelper()
+	path := write(filepath.Join(GinkgoT().TempDir(), "config.json"), config)
+	got := invoke(append([]string{"exec", "--config", path, "--speed", "0"}, args...)...)
+	var events []event.Event
+	for _, line := range got.lines() {
+		var e event.Event
+		if line != "" {
+			Expect(json.Unmarshal([]byte(line), &e)).To(Succeed(), line)
+			events = append(events, e)
+		}
+	}
+	return got, events
+}
+
+var _ = Describe("fakeagent exec", func() {
+	It("plays its prompts as the turns of one thread, and prints the events, a line each", func() {
+		got, events := execute(`{}`, "one", "two")
+		Expect(got).To(succeed())
+		Expect(events).To(And(BeWellFormed(), EmitExactly("session.started", "turn.started", event.Delta{Stream: "assistant_text", Text: "fake turn complete"},
+			"turn.completed", "turn.started", "content.delta", "turn.completed")))
+	})
+
+	It("accepts approvals, or answers them as it is told to", func() {
+		for answer, want := range map[string]string{"accept": "approved", "decline": "declined", "": "approved"} {
+			args := []string{"lane:approve"}
+			if answer != "" {
+				args = append(args, "--answer", answer)
+			}
+			got, events := execute(`{"script":"lane"}`, args...)
+			Expect(got).To(succeed())
+			Expect(events).To(EmitEvents(event.Delta{Stream: "assistant_text", Text: want}))
+		}
+		got, events := execute(`{"script":"lane"}`, "--answer=cancel", "lane:approve", "lane:plain")
+		Expect(got.Code).To(Equal(130), "the worst turn's")
+		Expect(events).To(EmitEvents(event.TurnCompleted{State: "interrupted"}, event.TurnCompleted{State: "completed"}))
+	})
+
+	It("answers a question that blocks with its first option", func() {
+		_, events := execute(`{"script":"lane"}`, "lane:question")
+		Expect(events).To(EmitEvents(event.UserInputResolved{Answers: map[string]any{"color": "Blue"}}, "turn.completed"))
+	})
+
+	It("has the exit code 1 for a turn that failed", func() {
+		got, events := execute(`{"script":"replay"}`, "go")
+		Expect(got.Code).To(Equal(1))
+		Expect(events).To(EmitEvents(HaveField("Payload", HaveField("ErrorMessage", HavePrefix("replay:")))))
+	})
+
+	It("prints the same bytes in two processes, but for the times", func() {
+		path := write(filepath.Join(GinkgoT().TempDir(), "config.json"), `{"script":"stream","streamChunks":4,"seed":3}`)
+		var outputs []string
+		for range 2 {
+			out, err := exec.Command(binary, "exec", "--config", path, "--speed=0", "go").Output()
+			Expect(err).NotTo(HaveOccurred())
+			var b strings.Builder
+			for line := range strings.Lines(string(out)) {
+				before, rest, _ := strings.Cut(line, `"createdAt":"`)
+				_, after, _ := strings.Cut(rest, `"`)
+				b.WriteString(before + after)
+			}
+			outputs = append(outputs, b.String())
+		}
+		Expect(outputs[0]).To(And(Equal(outputs[1]), ContainSubstring("content.delta")))
+	})
+
+	DescribeTable("is refused with one line, and does nothing", func(config string, line string, args ...string) {
+		dir := GinkgoT().TempDir()
+		path := filepath.Join(dir, "config.json")
+		if config != "" {
+			write(path, config)
+		}
+		got := invoke(append([]string{"exec", "--config", path}, args...)...)
+		Expect(got).To(Equal(outcome{2, "", "fakeagent: " + strings.ReplaceAll(line, "<file>", path) + "\n"}))
+	},
+		Entry("a file that is not there", "", "--config: open <file>: no such file or directory; give a JSON file, such as one with {}", "go"),
+		Entry("a slip in it", `{"scrpt":"plain"}`, `--config: <file>: unknown key "scrpt", did you mean "script"?`, "go"),
+		Entry("no JSON", `{`, `--config: <file>: unexpected end of JSON input; see fakeagent exec --help`, "go"),
+		Entry("a script that there is not", `{"script":"sing"}`,
+			`exec: unknown script "sing"; use one of plain, approval-tool, async-question, stream, replay, visualize, lane, steps, or the path of a file that ends in .json`, "go"),
+		Entry("a number that cannot be", `{"streamChunks":0}`, `exec: streamChunks is 0; use 1 or more`, "go"),
+		Entry("an answer that is none", `{}`, `--answer: "yes" is no answer; use accept, decline or cancel`, "--answer", "yes", "go"),
+		Entry("no prompt", `{}`, `exec: no prompt; use fakeagent exec --config=FILE <prompt> ... [flags]`),
+	)
+
+	It("needs a config", func() {
+		Expect(invoke("exec", "go")).To(Equal(outcome{2, "", "fakeagent: missing flags: --config=FILE; see fakeagent exec --help\n"}))
+	})
+
+	It("fails where nothing can be written", func() {
+		path := write(filepath.Join(GinkgoT().TempDir(), "config.json"), `{}`)
+		r, w := io.Pipe()
+		Expect(r.Close()).To(Succeed())
+		var errs strings.Builder
+		Expect(run(GinkgoT().Context(), []string{"exec", "--config", path, "go"}, console{w, &errs, false})).To(Equal(1))
+		Expect(errs.String()).To(Equal("fakeagent: the output could not be written: io: read/write on closed pipe\n"))
+	})
+
+	It("ends the turn at Ctrl-C, and prints its end", func() {
+		path := write(filepath.Join(GinkgoT().TempDir(), "config.json"), `{"script":"lane"}`)
+		cmd := exec.Command(binary, "exec", "--config", path, "lane:hold", "lane:plain")
+		out, err := cmd.StdoutPipe()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cmd.Start()).To(Succeed())
+		first := make([]byte, 1)
+		_, err = io.ReadFull(out, first)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cmd.Process.Signal(os.Interrupt)).To(Succeed())
+		rest, err := io.ReadAll(out)
+		Expect(err).NotTo(HaveOccurred())
+		_ = cmd.Wait()
+		Expect(cmd.ProcessState.ExitCode()).To(Equal(130))
+		if strings.Contains(string(rest), "turn.started") {
+			Expect(string(rest)).To(ContainSubstring(`"state":"interrupted"`))
+		}
+		Expect(string(rest)).NotTo(ContainSubstring("fake turn complete"))
+	})
+})

@@ -1,0 +1,470 @@
+package fakeagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// ReplayDefault are the types of events that the script replay plays where [Config.ReplayAllow] does not say: those of what happens inside a
+// turn. One that ends in .* is every type that begins so. An event that is [event.IsLifecycle] is not played, whatever is allowed: a recording
+// cannot end the turn that plays it.
+func ReplayDefault() []string {
+	return []string{
+		"item.*", "content.delta", "turn.plan.updated", "turn.proposed.*", "turn.diff.updated", "task.*", "request.*", "user-input.*",
+		"hook.*", "tool.*", "thread.token-usage.updated", "account.rate-limits.updated", "model.rerouted", "files.persisted", "runtime.warning",
+	}
+}
+
+// undefined is what recorders write for a value that JSON has no word for.
+const undefined = "⟨undefined⟩"
+
+// recorded is an event of a recording, as it was.
+type recorded struct {
+	typ, itemID, requestID string
+	refs, payload          json.RawMessage // refs may be nil
+}
+
+// replay plays a recording instead of a script.
+func (t *turn) replay() error {
+	cfg := &t.th.in.cfg
+	all, err := cfg.recording()
+	if err != nil {
+		return &failure{message: "replay: " + err.Error()}
+	}
+	p := replaying{t: t, ids: idsOf(all)}
+	kept := slices.DeleteFunc(all, func(r recorded) bool { return !cfg.replays(r.typ) })
+	t.debug("turn started", "events", len(kept))
+	if err := p.play(kept, milliseconds(cfg.number("replayStepMs")), milliseconds(cfg.number("replayTaskHoldMs"))); err != nil {
+		p.settle()
+		return err
+	}
+	return nil
+}
+
+// replays is whether events of a type are played.
+func (c *Config) replays(typ string) bool {
+	if event.IsLifecycle(event.Event{Payload: event.Raw{Name: typ}}) {
+		return false
+	}
+	allow := c.ReplayAllow
+	if allow == nil {
+		allow = ReplayDefault()
+	}
+	return slices.ContainsFunc(allow, func(a string) bool {
+		return a == typ || strings.HasSuffix(a, ".*") && strings.HasPrefix(typ, strings.TrimSuffix(a, "*"))
+	})
+}
+
+// milliseconds is so much, or as much as there is room for.
+func milliseconds(n int) time.Duration {
+	return time.Duration(min(int64(n), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
+
+// replaying is a recording that plays.
+type replaying struct {
+	t     *turn
+	ids   map[string]string // those of the recording, and the new one that each has, "" until it is wanted
+	count int               // of the new ones
+	begun []event.Event     // what would end that which has begun and has not ended, in order
+}
+
+// play plays events, a step apart. After each that starts a task it holds.
+func (p *replaying) play(events []recorded, step, hold time.Duration) error {
+	if len(events) == 0 {
+		return nil
+	}
+	b := &branch{steps: make([]script.Step, len(events))} // for whoever asks what the turn does
+	for i, r := range events {
+		b.steps[i] = script.EventStep{Type: r.typ, ItemID: r.itemID, RequestID: r.requestID, Payload: r.payload}
+	}
+	p.t.branch.Store(b)
+	defer pprof.SetGoroutineLabels(p.t.ctx)
+	for i, r := range events {
+		b.index.Store(int64(i))
+		var before, after time.Duration
+		if i > 0 {
+			before = step
+		}
+		if r.typ == (event.TaskStarted{}).Type() {
+			after = hold
+		}
+		if err := p.rest(before, i, r.typ); err != nil {
+			return err
+		}
+		e := p.event(r)
+		p.t.th.emit(e)
+		p.note(e)
+		if err := p.rest(after, i, r.typ); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest is a pause that says where it is. It too notices an interrupt where nothing is waited for.
+func (p *replaying) rest(d time.Duration, i int, typ string) error {
+	if d > 0 && !p.t.th.in.cfg.Instant {
+		p.t.label("step " + strconv.Itoa(i+1) + " (event " + typ + ")") // not the event itself, which may be large
+	}
+	return p.t.pause(d)
+}
+
+// event is what is played for a recorded one.
+func (p *replaying) event(r recorded) event.Event {
+	itemID, requestID := p.fresh(r.itemID), p.fresh(r.requestID)
+	payload, refs := p.rewritten(r.payload), p.rewritten(r.refs)
+	var e event.Event
+	if err := e.UnmarshalJSON(asJSON(map[string]any{"type": r.typ, "payload": payload, "providerRefs": refs})); err != nil {
+		// Nothing in it is lost, but nobody can take it for what its type promises.
+		e.Payload = event.Raw{Name: r.typ, JSON: payload}
+		if refs != nil {
+			e.Recorded = &event.Recorded{ProviderRefs: refs}
+		}
+	}
+	e.TurnID, e.ItemID, e.RequestID = p.t.id, itemID, requestID
+	return e
+}
+
+// fresh is the new id for a text that is an id of the recording, and any other text as it is.
+func (p *replaying) fresh(text string) string {
+	id, ok := p.ids[text]
+	if !ok {
+		return text
+	}
+	if id == "" {
+		p.count++
+		id = p.t.name("replay", p.count)
+		p.ids[text] = id
+	}
+	return id
+}
+
+// rewritten is JSON with the new ids, without what is undefined, and without white space.
+func (p *replaying) rewritten(v json.RawMessage) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber() // which are then as they were written
+	out, _ := p.rewrite(make([]byte, 0, len(v)), d)
+	return out
+}
+
+// rewrite appends the next value of d, which is valid, unless it is undefined.
+func (p *replaying) rewrite(dst []byte, d *json.Decoder) (out []byte, ok bool) {
+	token, _ := d.Token()
+	switch v := token.(type) {
+	case json.Delim:
+		dst = append(dst, byte(v))
+		first := true
+		for d.More() {
+			before := len(dst)
+			if !first {
+				dst = append(dst, ',')
+			}
+			if v == '{' {
+				key, _ := d.Token()
+				dst = append(timeline.AppendText(dst, key.(string)), ':')
+			}
+			if dst, ok = p.rewrite(dst, d); ok {
+				first = false
+			} else {
+				dst = dst[:before]
+			}
+		}
+		_, _ = d.Token()
+		return append(dst, byte(v)+2), true // in ASCII, two behind [ and { are ] and }
+	case string:
+		if v == undefined {
+			return dst, false
+		}
+		return timeline.AppendText(dst, p.fresh(v)), true
+	case json.Number:
+		return append(dst, v...), true
+	case bool:
+		return strconv.AppendBool(dst, v), true
+	}
+	return append(dst, "null"...), true
+}
+
+// note keeps what an event has begun, until another one ends it.
+func (p *replaying) note(e event.Event) {
+	end := event.Event{TurnID: e.TurnID, ItemID: e.ItemID, RequestID: e.RequestID}
+	over := false
+	switch v := e.Payload.(type) {
+	case event.ItemStarted:
+		end.Payload = canceled(v.Item)
+	case event.ItemUpdated:
+		end.Payload, over = canceled(v.Item), v.Status != "" && v.Status != event.InProgress
+	case event.ItemCompleted:
+		end.Payload, over = canceled(v.Item), true
+	case event.TaskStarted:
+		end.Payload = event.TaskCompleted{TaskID: v.TaskID, Status: event.TaskStopped}
+	case event.TaskCompleted:
+		end.Payload, over = event.TaskCompleted{TaskID: v.TaskID}, true
+	case event.RequestOpened:
+		end.Payload = event.RequestResolved{RequestType: v.RequestType, Decision: string(Cancel)}
+	case event.RequestResolved:
+		end.Payload, over = v, true
+	case event.UserInputRequested:
+		end.Payload, over = event.UserInputResolved{}, v.ResponseMode == "message" // which nobody has to end
+	case event.UserInputResolved:
+		end.Payload, over = v, true
+	}
+	if end.Payload == nil {
+		return
+	}
+	at := slices.IndexFunc(p.begun, func(b event.Event) bool { return endsSame(b, end) })
+	switch {
+	case over && at >= 0:
+		p.begun = slices.Delete(p.begun, at, at+1)
+	case !over && at < 0:
+		p.begun = append(p.begun, end)
+	}
+}
+
+// canceled ends a tool call; nil is an item that is none.
+func canceled(item event.Item) event.Payload {
+	if !item.ItemType.IsTool() {
+		return nil
+	}
+	item.Status, item.Error = event.Failed, errCanceled.Error()
+	return event.ItemCompleted{Item: item}
+}
+
+// endsSame says that two events end the same thing.
+func endsSame(a, b event.Event) bool {
+	if a.Payload.Type() != b.Payload.Type() {
+		return false
+	}
+	switch v := a.Payload.(type) {
+	case event.ItemCompleted:
+		return a.ItemID == b.ItemID
+	case event.TaskCompleted:
+		return v.TaskID == b.Payload.(event.TaskCompleted).TaskID
+	}
+	return a.RequestID == b.RequestID
+}
+
+// settle ends what has begun, as scripts do when they are interrupted: the newest first.
+func (p *replaying) settle() {
+	for _, end := range slices.Backward(p.begun) {
+		p.t.th.emit(end)
+	}
+}
+
+// recording reads what is to be played. Nothing of it is kept from one turn to the next.
+func (c *Config) recording() ([]recorded, error) {
+	for _, key := range []string{"replayStepMs", "replayTaskHoldMs"} {
+		if n := c.number(key); n < 0 {
+			return nil, fmt.Errorf("%s is %d; use 0 or more", key, n)
+		}
+	}
+	path := c.ReplayEventsPath
+	if path == "" {
+		return nil, errors.New("replayEventsPath is empty; give the absolute path of a file of recorded events")
+	} else if !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("replayEventsPath %q is relative; give an absolute path", path)
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; replayEventsPath must be a file of recorded events that the agent can read", err)
+	}
+	events, err := parseRecording(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return events, nil
+}
+
+// readFile reads a file that ends: no pipe that somebody may write to some day.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// wantRecording is what a file should have.
+const wantRecording = `a recording is an array of events, or an object that has one as "events"`
+
+// parseRecording is the events of a file, all of which have an envelope that is right.
+func parseRecording(data []byte) ([]recorded, error) {
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		syntax := &json.SyntaxError{}
+		errors.As(err, &syntax) // it can be no other
+		at := int(syntax.Offset)
+		return nil, fmt.Errorf("line %d, byte %d: %w; %s", lineOf(data, at-1), at, err, wantRecording)
+	}
+	list, begin := json.RawMessage(data), 0
+	if kind(data) == '{' {
+		list = nil
+		for m := range members(data) {
+			if m.key == "events" {
+				list, begin = m.value, m.at
+			}
+		}
+		if list == nil {
+			return nil, fmt.Errorf(`no "events"; %s`, wantRecording)
+		} else if kind(list) != '[' {
+			return nil, fmt.Errorf(`"events" must be an array, is %s; %s`, brief(list), wantRecording)
+		}
+	} else if kind(data) != '[' {
+		return nil, fmt.Errorf("it is %s; %s", brief(data), wantRecording)
+	}
+	var events []recorded
+	for m := range members(list) {
+		r, err := parseRecorded(m.value)
+		if err != nil {
+			where := fmt.Sprintf("events[%d]", len(events))
+			if r.typ != "" {
+				where += " (" + r.typ + ")"
+			}
+			return nil, fmt.Errorf("%s, line %d: %w", where, lineOf(data, begin+m.at), err)
+		}
+		events = append(events, r)
+	}
+	return events, nil
+}
+
+// parseRecorded is one event. Of its envelope only what is played again must be right, and is kept.
+func parseRecorded(v json.RawMessage) (r recorded, err error) {
+	if kind(v) != '{' {
+		return r, fmt.Errorf(`it must be an object with a "type" and a "payload", is %s`, brief(v))
+	}
+	has := map[string]json.RawMessage{}
+	for m := range members(v) {
+		has[m.key] = m.value
+	}
+	for key, value := range has {
+		var text string
+		if kind(value) == '"' && json.Unmarshal(value, &text) == nil && text == undefined {
+			delete(has, key)
+		}
+	}
+	text := func(key, want string, into *string) {
+		if value := has[key]; value != nil && json.Unmarshal(value, into) != nil && err == nil {
+			err = fmt.Errorf("%s must be %s, is %s", key, want, brief(value))
+		}
+	}
+	text("type", "a string that is not empty", &r.typ)
+	text("itemId", "a string", &r.itemID) // null is none
+	text("requestId", "a string", &r.requestID)
+	if refs := has["providerRefs"]; refs != nil && string(refs) != "null" {
+		r.refs = refs
+	}
+	r.payload = has["payload"]
+	switch {
+	case err != nil:
+	case has["type"] == nil:
+		err = errors.New(`no "type"; an event has a "type" and a "payload"`)
+	case r.typ == "":
+		err = fmt.Errorf("type must be a string that is not empty, is %s", brief(has["type"]))
+	case r.payload == nil:
+		err = errors.New(`no "payload"; an event has a "type" and a "payload"`)
+	case kind(r.payload) != '{':
+		err = fmt.Errorf("payload must be an object, is %s", brief(r.payload))
+	case r.refs != nil && kind(r.refs) != '{':
+		err = fmt.Errorf("providerRefs must be an object, is %s", brief(r.refs))
+	}
+	return r, err
+}
+
+// idsOf are the ids of a recording: those of its envelopes, and those that payloads, or the data of an item, have under their names.
+func idsOf(all []recorded) map[string]string {
+	ids := map[string]string{}
+	add := func(id string) {
+		if id != "" {
+			ids[id] = ""
+		}
+	}
+	var named func(json.RawMessage)
+	named = func(v json.RawMessage) {
+		for m := range members(v) {
+			switch m.key {
+			case "itemId", "requestId", "taskId", "toolUseId":
+				var id string
+				_ = json.Unmarshal(m.value, &id) // what is no text is no id
+				add(id)
+			case "data":
+				if kind(m.value) == '{' {
+					named(m.value)
+				}
+			}
+		}
+	}
+	for _, r := range all {
+		add(r.itemID)
+		add(r.requestID)
+		named(r.payload)
+	}
+	return ids
+}
+
+// member is a value of an array or an object, and where in the text of that it begins.
+type member struct {
+	key   string // in an object
+	at    int
+	value json.RawMessage
+}
+
+// members are the values of an array or an object, which is valid.
+func members(v json.RawMessage) iter.Seq[member] {
+	return func(yield func(member) bool) {
+		d := json.NewDecoder(bytes.NewReader(v))
+		open, _ := d.Token()
+		for d.More() {
+			var m member
+			if open == json.Delim('{') {
+				key, _ := d.Token()
+				m.key, _ = key.(string)
+			}
+			_ = d.Decode(&m.value)
+			m.at = int(d.InputOffset()) - len(m.value)
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// kind is the first character of a value.
+func kind(v json.RawMessage) byte { return bytes.TrimLeft(v, " \t\r\n")[0] }
+
+// brief is a value for a message, on one line.
+func brief(v json.RawMessage) string {
+	var b bytes.Buffer
+	_ = json.Compact(&b, v)
+	if text := []rune(b.String()); len(text) > 60 {
+		return string(text[:60]) + "…"
+	}
+	return b.String()
+}
+
+func lineOf(data []byte, at int) int {
+	return 1 + bytes.Count(data[:max(at, 0)], []byte("\n"))
+}
