@@ -184,7 +184,7 @@ func (th *thread) closeLocked(a *approval, d Decision) {
 func (th *thread) answer(requestID string, d Decision) error {
 	a := th.pending[requestID]
 	if a == nil {
-		return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
+		return th.notOpen(requestID)
 	}
 	offered := []string{string(Accept), string(AcceptForSession), string(Decline), string(Cancel)}
 	if len(a.Options) > 0 {

@@ -277,7 +277,7 @@ var _ = Describe("An approval", func() {
 	Describe("an answer", func() {
 		It("to a request that was never opened is an error", func() {
 			Expect(a.RespondToRequest(ctx, "a", "req-9", fakeagent.Accept)).To(And(
-				MatchError(fakeagent.ErrUnknownRequest), MatchError(`fakeagent: no open request "req-9" in thread a`)))
+				MatchError(fakeagent.ErrUnknownRequest), MatchError(`fakeagent: no open request "req-9" in thread a: it was never asked`)))
 		})
 		It("given twice is an error the second time", func() {
 			id := a.send(ask)

@@ -20,15 +20,17 @@ type Config struct {
 	//
 	//	plain           answers ReplyText
 	//	approval-tool   asks for two approvals, one after the other or, with OpenBothApprovals, both at once; then as plain
-	//	async-question  asks something on a thread's first turn, which does not wait for the answer; then as plain
+	//	async-question  asks something on a thread's first turn, which does not wait: the answer is the next prompt; then as plain
 	//	stream          answers in Markdown, in StreamChunks pieces
 	//	visualize       calls visualize_visualize of BuiltInServer
-	//	lane            does what the prompt says: lane:plain, stream, approve, question, attach or hold
+	//	lane            does what the prompt says: lane:plain, stream, approve, question, attach or hold; the first such word counts,
+	//	                and any other prompt is plain
 	//	replay          plays the events of ReplayEventsPath
 	//	steps           plays the script that the prompt carries; see [Scripted]
 	//
-	// Or it is the path of a file of scripts whose name ends in .json, which [New] reads; see [script.File]. All but replay and steps are such
-	// files themselves, in the folder presets of this package, to be copied and changed.
+	// Or it is the path of a file of scripts whose name ends in .json, which [New] reads; see [script.File]. A relative one is relative to the
+	// working directory. All but replay and steps are such files themselves, in the folder presets of this package, to be copied and changed;
+	// lane has one for each word.
 	Script string
 
 	// ReplyText is what plain and others answer; "" is "fake turn complete".
@@ -37,7 +39,7 @@ type Config struct {
 	StreamChunks     *int // of stream: how many pieces; nil is 200
 	StreamIntervalMs *int // of stream: the milliseconds between two of them; nil is 30
 	PreviewHoldMs    *int // of visualize: how long its row is in progress before the call, in milliseconds; nil is 0
-	HoldMs           *int // of lane:hold: how long it waits, in milliseconds; nil is 15000. It takes steers meanwhile
+	HoldMs           *int // of lane:hold: how long it waits, in milliseconds; nil is 15000. It takes steers meanwhile. It is a scripted wait
 
 	// ReplayEventsPath is the file of recorded events that replay plays: an array of them, or an object that has them as events. It is an
 	// absolute path, and read anew by every turn; a file that is wrong fails the turn that reads it.
@@ -53,7 +55,7 @@ type Config struct {
 	// BuiltInServer is the MCP server that the host puts into each session, as visualize calls it; "" is ycodium.
 	BuiltInServer string
 
-	// OpenBothApprovals has approval-tool ask both at once.
+	// OpenBothApprovals has approval-tool ask both at once. It is for the script of that name, and not for a copy.
 	OpenBothApprovals bool
 
 	// CancelCalls lets an interrupt cancel an MCP call in flight. By default it is waited for, since nobody knows how far it got.
@@ -61,7 +63,8 @@ type Config struct {
 
 	// Choose picks what a turn plays, instead of Script. It is called on the turn's goroutine, after turn.started. An error fails
 	// the turn; a [script.Error] does so as a script that does not parse. A script is held to the same rules as one in JSON, and must
-	// not be changed once it was returned. [FromFile] makes one.
+	// not be changed once it was returned. Placeholders in it are filled in, unless it is the one that the prompt carries; see
+	// [script.TemplateStep]. [FromFile] makes such a function.
 	Choose func(Input) (script.Script, error)
 
 	// AllowShell lets bash steps with run start real processes. Where it is false they fail the turn.
@@ -81,7 +84,7 @@ type Config struct {
 	// and does what they say. Without it such a step fails the turn.
 	DoorSteps []string
 
-	// UsageScript is what kind of account the agent has; "" is available. See [Instance.Usage].
+	// UsageScript is what kind of account the agent has; "" is available. See [Instance.Usage]. Turns do not look at it.
 	UsageScript usagefake.Script
 
 	// Now is the clock of Usage: its quota resets by it, and its token usage ends today. nil is time.Now.

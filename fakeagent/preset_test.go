@@ -457,6 +457,15 @@ var _ = Describe("A steer", func() {
 		Expect(a.wait(id)).To(EndCompleted())
 	})
 
+	It("waits at a gate for the test to steer it, where the script says so", func(ctx SpecContext) {
+		a := fromFile(`[{"hold":{"name":"here","steers":true}},{"say":"done{{steers}}"}]`, fakeagent.Config{})
+		id := a.send("go")
+		Expect(a.Gate("a", "here").AwaitHeld(ctx)).To(Succeed())
+		Expect(steer(a, id, "faster")).To(Equal(id))
+		a.Gate("a", "here").Release()
+		Expect(a.wait(id)).To(HaveAssistantText("done + faster"))
+	})
+
 	It("is not what a second turn is, which is refused with the same code", bubble.InBubble, func(ctx SpecContext) {
 		a := executor(fakeagent.Config{Script: "lane"})
 		id := a.send("lane:hold")

@@ -2,6 +2,7 @@ package fakeagent
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -59,13 +60,17 @@ func (cfg Config) file() (func(prompt string) (script.File, error), error) {
 			return nil, fmt.Errorf("fakeagent: Script: %w; give the path of a file of scripts, or one of %s", err, strings.Join(scriptNames, ", "))
 		}
 		f, err := script.ParseFile(data)
-		if err != nil {
-			return nil, fmt.Errorf("fakeagent: Script %s: %w", name, err)
+		if e := (*script.Error)(nil); errors.As(err, &e) {
+			return nil, fmt.Errorf("fakeagent: Script: %s:%d:%d: %w", name, e.Line, e.Column, err)
 		}
 		return always(f, nil)
 	case slices.Contains(scriptNames, name):
 		return always(preset(name))
 	default:
-		return nil, fmt.Errorf("fakeagent: unknown script %q; use one of %s, or the path of a file that ends in .json", name, strings.Join(scriptNames, ", "))
+		hint := "; use"
+		if nearest, changes := script.Nearest(name, scriptNames); changes <= 2 {
+			hint = fmt.Sprintf(", did you mean %q? There are", nearest)
+		}
+		return nil, fmt.Errorf("fakeagent: unknown script %q%s %s, or the path of a file that ends in .json", name, hint, strings.Join(scriptNames, ", "))
 	}
 }

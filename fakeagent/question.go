@@ -64,11 +64,26 @@ func (t *turn) question(s script.QuestionStep) error {
 	return t.pause(0)
 }
 
+// notOpen is the error of an answer that nobody waits for. th.mu is locked.
+func (th *thread) notOpen(requestID string) error {
+	why := "it was never asked"
+	var n int
+	switch _, err := fmt.Sscanf(requestID, "req-%d", &n); {
+	case th.pending[requestID] != nil:
+		why = "it is an approval; use RespondToRequest"
+	case th.questions[requestID] != nil:
+		why = "it is a question; use RespondToUserInput"
+	case err == nil && 0 < n && n <= th.requests:
+		why = "it is closed, or its answer is the next prompt"
+	}
+	return fmt.Errorf("fakeagent: %w %q in thread %s: %s", ErrUnknownRequest, requestID, th.id, why)
+}
+
 // answerQuestion is an answer from outside. th.mu is locked.
 func (th *thread) answerQuestion(requestID string, answers map[string]any) error {
 	q := th.questions[requestID]
 	if q == nil {
-		return fmt.Errorf("fakeagent: %w %q in thread %s", ErrUnknownRequest, requestID, th.id)
+		return th.notOpen(requestID)
 	}
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		if !slices.Contains(q.ids, id) {

@@ -54,10 +54,21 @@ var _ = Describe("The step question", func() {
 		answer := func(answers map[string]any) error { return a.RespondToUserInput(ctx, "a", "req-1", answers) }
 		Expect(answer(map[string]any{"colour": "Blue", "why": ""})).To(MatchError(`fakeagent: request req-1 has no question "colour"; it asks color, why`))
 		Expect(answer(map[string]any{"why": make(chan int)})).To(MatchError(HavePrefix("fakeagent: the answers to request req-1 have no JSON form: ")))
-		Expect(a.RespondToUserInput(ctx, "a", "req-9", nil)).To(MatchError(fakeagent.ErrUnknownRequest))
-		Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(MatchError(fakeagent.ErrUnknownRequest), "it is no approval")
+		unknown := func(err error, why string) {
+			GinkgoHelper()
+			Expect(err).To(MatchError(fakeagent.ErrUnknownRequest))
+			Expect(err).To(MatchError(HaveSuffix(" in thread a: " + why)))
+		}
+		unknown(a.RespondToUserInput(ctx, "a", "req-9", nil), "it was never asked")
+		unknown(a.RespondToUserInput(ctx, "a", "mine", nil), "it was never asked")
+		unknown(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept), "it is a question; use RespondToUserInput")
 		Expect(answer(nil)).To(Succeed())
-		Expect(answer(nil)).To(MatchError(fakeagent.ErrUnknownRequest), "of two answers the second one is late")
+		unknown(answer(nil), "it is closed, or its answer is the next prompt")
+		Expect(a.wait(id)).To(EndCompleted())
+		id = a.send(`[{"approval":{"title":"x"}}]`)
+		synctest.Wait()
+		unknown(a.RespondToUserInput(ctx, "a", "req-2", nil), "it is an approval; use RespondToRequest")
+		Expect(a.RespondToRequest(ctx, "a", "req-2", fakeagent.Accept)).To(Succeed())
 		Expect(a.wait(id)).To(EndCompleted())
 	})
 

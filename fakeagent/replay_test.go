@@ -598,6 +598,26 @@ var _ = Describe("Who watches a replay", func() {
 		Expect(doing()).To(BeEmpty())
 	})
 
+	It("knows where it was interrupted, and that it is over", bubble.InBubble, func(ctx SpecContext) {
+		a := replayer(recorded("hook.started", `task.started {"taskId":"x"}`), paced)
+		said := map[string]string{}
+		var after []string
+		a.Subscribe(func(e event.Event) {
+			th, err := a.ReadThread(ctx, "a")
+			Expect(err).NotTo(HaveOccurred())
+			said[e.Payload.Type()] = th.Doing
+			after = labels()
+		})
+		id := a.send("go")
+		time.Sleep(time.Second)
+		Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+		a.wait(id)
+		synctest.Wait()
+		Expect(said).To(HaveKeyWithValue("task.completed", `step 2 {"event":{"type":"task.started","payload":{"taskId":"x"}}}`))
+		Expect(said).To(HaveKeyWithValue("turn.completed", ""))
+		Expect(after).To(And(ContainElement(ContainSubstring("a-turn-1")), Not(ContainElement(ContainSubstring("a-turn-1 is in")))))
+	})
+
 	It("is told of it by the logger", func() {
 		var out strings.Builder
 		a := replayer(subAgent, func(c *fakeagent.Config) {

@@ -3,6 +3,8 @@ package fakeagent_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -111,8 +113,10 @@ var _ = Describe("A configuration in JSON", func() {
 		_, err := fakeagent.New(fakeagent.Config{Script: "nowhere/x.json"})
 		Expect(err).To(MatchError("fakeagent: Script: open nowhere/x.json: no such file or directory; give the path of a file of scripts, or one of " +
 			"plain, approval-tool, async-question, stream, replay, visualize, lane, steps"))
-		_, err = fakeagent.New(fakeagent.Config{Script: "testdata/presets/wrong.json"})
-		Expect(err).To(HaveOccurred())
+		path := filepath.Join(GinkgoT().TempDir(), "x.json")
+		Expect(os.WriteFile(path, []byte("[\n  {\"slep\":1}]"), 0o600)).To(Succeed())
+		_, err = fakeagent.New(fakeagent.Config{Script: path})
+		Expect(err).To(MatchError("fakeagent: Script: " + path + ":2:4: step 1: unknown key \"slep\", did you mean \"sleep\"?"))
 	})
 })
 

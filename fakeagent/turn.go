@@ -189,6 +189,7 @@ func (t *turn) step(s script.Step) error {
 		defer t.rests(s.Duration)()
 		return t.pause(s.Duration)
 	case script.HoldStep:
+		defer t.takesSteers(s.Steers)()
 		defer t.waits()()
 		return t.th.in.Gate(t.th.id, s.Name).arrive(t.ctx, s.Open)
 	case script.PlanStep:

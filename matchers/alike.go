@@ -3,7 +3,9 @@ package matchers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +37,9 @@ func AnswerAlike(other usagefake.Source) Matcher {
 		case isNilPointer(got):
 			return v, pointer("AnswerAlike: the actual", actual)
 		}
+		if got == other {
+			return v, errors.New("AnswerAlike: both are the same source; make two")
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		for n := 1; n <= readsAlike && v.differs == "" && err == nil; n++ {
@@ -60,7 +65,11 @@ func compareAnswers[T any](ctx context.Context, what, is string, got, want func(
 	if answerText(g) == answerText(w) {
 		return "", nil
 	}
-	return what + ": " + whyNot(is, g, w), nil
+	differs := what + ": " + whyNot(is, g, w)
+	if strings.HasPrefix(differs, what+": asOf is ") {
+		differs += "\n    (have the two sources one clock, such as a Config.Now?)"
+	}
+	return differs, nil
 }
 
 func answerText(v any) string {

@@ -532,7 +532,7 @@ func ExampleHaveQuotaWindow() {
 	g.Expect(quota).To(matchers.HaveQuotaWindow("weekly", matchers.UsedPercent(gomega.BeNumerically("<", 20))))
 	// Output:
 	// there is no quota window "weekly" with used BeNumerically {Comparator:"<", CompareTo:[20]}
-	// window 1 is not the one: used is 21%, want BeNumerically {Comparator:"<", CompareTo:[20]}
+	// window 1 is not the one: used is 21% (float64), want BeNumerically {Comparator:"<", CompareTo:[20]}
 	//
 	// Expected
 	//     ok, account-1, plan plus, as of 2026-01-02T03:04:05Z

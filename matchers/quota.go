@@ -211,6 +211,6 @@ func numberWant[N int | float64](name, is, unit string, w any) want[N] {
 		}}
 	}
 	return want[N]{describe(w), matcherArgument(name, "a number or a matcher", w), func(got N) (differs, error) {
-		return ask(w.(types.GomegaMatcher), func() string { return is + show(got) }, got)
+		return ask(w.(types.GomegaMatcher), func() string { return fmt.Sprintf("%s%s (%T)", is, show(got), got) }, got)
 	}}
 }

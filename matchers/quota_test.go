@@ -41,7 +41,7 @@ to have a quota window "monthly"`))
 		Expect(failure(windows, HaveQuotaWindow("session", UsedPercent(0.11)))).To(HavePrefix(
 			"there is no quota window \"session\" with used 0.11%\nwindow 1 is not the one: used is 11%, want 0.11%\n\n"))
 		Expect(failure(windows, HaveQuotaWindow("session", UsedPercent(BeNumerically(">", 11))))).To(ContainSubstring(
-			"\nwindow 1 is not the one: used is 11%, want BeNumerically {Comparator:\">\", CompareTo:[11]}\n\n"))
+			"\nwindow 1 is not the one: used is 11% (float64), want BeNumerically {Comparator:\">\", CompareTo:[11]}\n\n"))
 		Expect(usagefake.Quota{Windows: []usagefake.Window{{ID: "x", UsedPercent: math.NaN()}}}).NotTo(HaveQuotaWindow("x", UsedPercent(0)))
 	})
 

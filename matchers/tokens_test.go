@@ -214,7 +214,16 @@ to answer as another *usagefake.Fake does`))
 		Expect(refusal(&teller{hang: true}, AnswerAlike(&teller{hang: true}))).To(Equal("AnswerAlike: quota read 1: no answer in 30s"))
 	})
 
+	It("asks for one clock where two sources do not have one", func() {
+		a, err := usagefake.New(usagefake.Config{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(failure(a, AnswerAlike(fake(usagefake.Config{})))).To(And(HavePrefix("quota read 1: asOf is "),
+			ContainSubstring("\n    (have the two sources one clock, such as a Config.Now?)\n\nExpected")))
+	})
+
 	It("is refused without another source", func() {
+		self := &teller{}
+		Expect(refusal(self, AnswerAlike(self))).To(Equal("AnswerAlike: both are the same source; make two"))
 		Expect(refusal(&teller{}, AnswerAlike(nil))).To(Equal("AnswerAlike: other is a nil <nil>, want a source of usage"))
 		Expect(refusal(&teller{}, AnswerAlike((*teller)(nil)))).To(Equal("AnswerAlike: other is a nil *matchers_test.teller, want a source of usage"))
 		Expect(refusal((*teller)(nil), AnswerAlike(&teller{}))).To(Equal("AnswerAlike: the actual is a nil *matchers_test.teller"))

@@ -279,6 +279,11 @@ var _ = Describe("A task in events", func() {
 		}
 	})
 
+	It("is forgotten when it has ended", func() {
+		Expect(folded(live("", begun), live("", event.TaskCompleted{TaskID: "task-1", Status: event.TaskDone}), live("", event.TaskProgress{TaskID: "task-1"}))).To(
+			Equal(call(timeline.SubAgent{}, timeline.Running, nil)))
+	})
+
 	It("goes on into the next turn, where what is told of it is what it was", func() {
 		var f event.Fold
 		f.Item(live("", begun))

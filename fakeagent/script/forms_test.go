@@ -196,6 +196,10 @@ var forms = []form{
 		`{"hold":{"name":"ready","open":true}}`, nil,
 	},
 	{
+		"waits at a gate and is steered there", script.HoldStep{Name: "ready", Steers: true},
+		`{"hold":{"name":"ready","steers":true}}`, nil,
+	},
+	{
 		"plans", script.PlanStep{Entries: []script.PlanEntry{{Text: "read"}, {Text: "write", Priority: "high", Status: "in_progress"}}},
 		`{"plan":[{"text":"read"},{"text":"write","priority":"high","status":"in_progress"}]}`,
 		[]string{`{"plan":{"entries":[{"text":"read"},{"status":"in_progress","priority":"high","text":"write"}]}}`},

@@ -142,7 +142,7 @@ func (g generator) step(depth int) script.Step {
 	case 6:
 		return script.SleepStep{Duration: g.delay(), Steers: pick(g, true, false)}
 	case 7:
-		return script.HoldStep{Name: g.filled(), Open: pick(g, true, false)}
+		return script.HoldStep{Name: g.filled(), Open: pick(g, true, false), Steers: pick(g, true, false)}
 	case 8:
 		var p script.PlanStep
 		for range g.IntN(3) {

@@ -89,14 +89,17 @@ func (s *FailStep) shape(o *object) {
 	o.number(&s.Code, "code", 0, anyNumber, "a number for protocols that carry one, such as a JSON-RPC error code")
 }
 
+const steersDoc = "takes steers meanwhile: what is sent with the running turn's id"
+
 func (s *SleepStep) shape(o *object) {
 	o.millis(&s.Duration, "ms", must|short, "how long")
-	o.flag(&s.Steers, "steers", "takes steers meanwhile: what is sent with the running turn's id")
+	o.flag(&s.Steers, "steers", steersDoc)
 }
 
 func (s *HoldStep) shape(o *object) {
 	o.text(&s.Name, "name", must|short|filled, "the gate")
 	o.flag(&s.Open, "open", "waits only if the test closed the gate before")
+	o.flag(&s.Steers, "steers", steersDoc)
 }
 
 func (s *PlanStep) shape(o *object) {

@@ -67,10 +67,12 @@ type SleepStep struct {
 	Steers   bool
 }
 
-// HoldStep waits at a gate until the test lets it through. With Open it waits only if the test closed the gate before.
+// HoldStep waits at a gate until the test lets it through. With Open it waits only if the test closed the gate before. With Steers the turn
+// takes steers meanwhile.
 type HoldStep struct {
-	Name string
-	Open bool
+	Name   string
+	Open   bool
+	Steers bool
 }
 
 // PlanStep replaces the agent's plan.
@@ -140,7 +142,8 @@ type MCPRow struct {
 	Hold     time.Duration
 }
 
-// QuestionStep asks the user. With Blocking it waits for the answers; without, the turn goes on, and the answer is the next prompt.
+// QuestionStep asks the user. With Blocking it waits for the answers; without, the turn goes on, and the answer is the next prompt: no event
+// says that such a question is over.
 type QuestionStep struct {
 	Questions []Question
 	Blocking  bool

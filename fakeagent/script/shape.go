@@ -152,38 +152,35 @@ func (o *object) finish(walk func(*object)) *Error {
 	return o.missing
 }
 
-// take is the value of a field, if it is there and begins as it should.
+// take is the value of a field, if it is there, is known and begins as it should.
 func (o *object) take(key string, f flags, want, begin string) (value, bool) {
 	if o.err != nil {
 		return value{}, false
 	}
-	if o.val.first() != '{' {
+	v := o.val
+	if v.first() != '{' {
 		if f&short == 0 {
 			return value{}, false
 		}
 		o.short = want
-		if !o.alone || strings.IndexByte(begin, o.val.first()) < 0 && !o.val.stands(begin) {
+		if !o.alone || strings.IndexByte(begin, v.first()) < 0 && !v.stands(begin) {
 			return value{}, false
 		}
 		o.alone = false
-		return o.known(o.val, key, want, begin)
-	}
-	m := o.member(key)
-	if m == nil {
-		if f&must != 0 && o.missing == nil {
-			o.missing = &Error{Reason: key + " is missing", Offset: o.val.pos}
+	} else {
+		m := o.member(key)
+		if m == nil {
+			if f&must != 0 && o.missing == nil {
+				o.missing = &Error{Reason: key + " is missing", Offset: o.val.pos}
+			}
+			return value{}, false
 		}
-		return value{}, false
+		m.taken = true
+		v = m.value
 	}
-	m.taken = true
-	return o.known(m.value, key, want, begin)
-}
-
-// known is a value that begins as it should. A placeholder in its place is not known until it is filled.
-func (o *object) known(v value, key, want, begin string) (value, bool) {
 	if v.stands(begin) {
 		if !v.filling() {
-			v.holes = true
+			v.holes = true // it is not known yet
 			return value{}, false
 		}
 		var err error
@@ -484,7 +481,7 @@ func (o *object) oneOf(keys ...string) {
 // element is what an array holds.
 type element[S any] struct {
 	name   string // in errors, before its number
-	schema func(*object) schema
+	schema func(*description) schema
 	read   func(value, *S) *Error
 	write  func(*S) ([]byte, *Error)
 }
@@ -527,7 +524,7 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc string, e elemen
 		}
 		o.put(key, f, append(raw, ']'))
 	case describing:
-		o.add(key, f, doc, schema{"type": "array", "items": e.schema(o)}.with(f&filled != 0, "minItems", 1))
+		o.add(key, f, doc, schema{"type": "array", "items": e.schema(o.description)}.with(f&filled != 0, "minItems", 1))
 		return
 	}
 	if f&filled != 0 && len(*dst) == 0 {
@@ -552,7 +549,7 @@ func (o *object) steps(dst *[]Step, key string, f flags, doc string) {
 	array(o, dst, key, f, doc, element[Step]{name, anyStep, readStep, writeStep})
 }
 
-func anyStep(*object) schema { return schema{"$ref": "#/$defs/step"} }
+func anyStep(*description) schema { return schema{"$ref": "#/$defs/step"} }
 
 // shaped is an element that has a shape.
 func shapedElement[S any, P interface {
@@ -561,7 +558,7 @@ func shapedElement[S any, P interface {
 }](name string) element[S] {
 	return element[S]{
 		name:   name,
-		schema: func(o *object) schema { return o.describe(P(new(S)).shape) },
+		schema: func(d *description) schema { return d.describe(P(new(S)).shape) },
 		read:   func(v value, s *S) *Error { return parse(v, P(s).shape).behind(": ") },
 		write: func(s *S) ([]byte, *Error) {
 			b, err := write(P(s).shape)
@@ -637,11 +634,12 @@ func optional[S any, P interface {
 }
 
 func kindCalled(key string) *kind {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.key == key })
-	if i < 0 {
-		return nil
+	for i := range kinds {
+		if kinds[i].key == key {
+			return &kinds[i]
+		}
 	}
-	return &kinds[i]
+	return nil
 }
 
 // parse reads what stands behind the key.

@@ -95,7 +95,7 @@ var _ = Describe("fakeagent exec", func() {
 		Entry("a slip in it", `{"scrpt":"plain"}`, `--config: <file>: unknown key "scrpt", did you mean "script"?`, "go"),
 		Entry("no JSON", `{`, `--config: <file>: unexpected end of JSON input; see fakeagent exec --help`, "go"),
 		Entry("a script that there is not", `{"script":"sing"}`,
-			`exec: unknown script "sing"; use one of plain, approval-tool, async-question, stream, replay, visualize, lane, steps, or the path of a file that ends in .json`, "go"),
+			`exec: unknown script "sing"; use plain, approval-tool, async-question, stream, replay, visualize, lane, steps, or the path of a file that ends in .json`, "go"),
 		Entry("a number that cannot be", `{"streamChunks":0}`, `exec: streamChunks is 0; use 1 or more`, "go"),
 		Entry("an answer that is none", `{}`, `--answer: "yes" is no answer; use accept, decline or cancel`, "--answer", "yes", "go"),
 		Entry("no prompt", `{}`, `exec: no prompt; use fakeagent exec --config=FILE <prompt> ... [flags]`),

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/mockproc"
 )
 
 type lintCommand struct {
-	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, or a scenario."`
+	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, a scenario, or an agent's configuration."`
 }
 
 func (*lintCommand) Help() string {
@@ -24,7 +26,7 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 	for i, name := range l.Files { // all, before the first word
 		var err error
 		if texts[i], err = os.ReadFile(name); err != nil {
-			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, or a scenario", err)
+			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, a scenario, or a configuration", err)
 			return exitUsage
 		}
 	}
@@ -41,10 +43,23 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 	return code
 }
 
-// check reads a file as what it is: a scenario has a key that scripts have not.
+// check reads a file as what it is: a scenario and an agent's configuration have keys that scripts have not.
 func check(text []byte) error {
 	var keys map[string]json.RawMessage
 	_ = json.Unmarshal(text, &keys)
+	for _, key := range []string{"script", "replyText", "usageScript", "streamChunks", "replayEventsPath"} {
+		if _, ok := keys[key]; ok {
+			var cfg fakeagent.Config
+			err := json.Unmarshal(text, &cfg)
+			if err == nil {
+				_, err = fakeagent.New(cfg)
+			}
+			if err != nil {
+				err = errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "fakeagent: "), "config: "))
+			}
+			return err
+		}
+	}
 	for _, key := range []string{"name", "handshake", "profile", "dialect", "faults", "ignore", "afterTurn"} {
 		if _, ok := keys[key]; ok {
 			_, err := mockproc.ParseScenario(text)

@@ -23,6 +23,8 @@ var _ = Describe("lint", func() {
 		Entry("a scenario", "{\"name\":\"x\",\n \"afterTurn\":\"exti\",\"turns\":[[]]}", `:2:14: afterTurn has "exti", did you mean "exit"? There are stay, exit`),
 		Entry("a scenario without a name", `{"afterTurn":"exit","turns":[[]]}`, `:1:1: name is missing`),
 		Entry("a scenario's script", `{"name":"x","turns":[[{"sya":1}]]}`, `:1:24: turn 1: step 1: unknown key "sya", did you mean "say"?`),
+		Entry("a configuration", `{"script":"stream","streamChunk":3}`, `:1:1: unknown key "streamChunk", did you mean "streamChunks"?`),
+		Entry("a number in a configuration", `{"streamChunks":0}`, `:1:1: streamChunks is 0; use 1 or more`),
 		Entry("no JSON", "[\n  {\"say\": }\n]", `:2:11: invalid character '}' looking for beginning of value`),
 		Entry("nothing", "", `:1:1: unexpected end of JSON input`),
 	)
@@ -34,6 +36,7 @@ var _ = Describe("lint", func() {
 			write(filepath.Join(dir, "turns.json"), `{"turns":[[{"say":"hi"}]]}`),
 			write(filepath.Join(dir, "routes.json"), `{"routes":[{"when":{"prompt":"test"},"steps":[]}]}`),
 			write(filepath.Join(dir, "scenario.json"), `{"name":"mine","profile":"seed","turns":[[{"stderr":"hm\n"}]]}`),
+			write(filepath.Join(dir, "config.json"), `{"script":"lane","holdMs":5}`),
 		)).To(Equal(outcome{}))
 	})
 
@@ -52,6 +55,6 @@ var _ = Describe("lint", func() {
 		got := invoke("lint", bad, missing)
 		Expect(got.Code).To(Equal(2))
 		Expect(got.Out).To(BeEmpty())
-		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, a file of turns or routes, or a scenario\n")))
+		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, a file of turns or routes, a scenario, or a configuration\n")))
 	})
 })

@@ -51,7 +51,7 @@ type commands struct {
 	agent  `embed:""`
 	Mock   mockCommand   `cmd:"" help:"Play agents at once, one prompt each."`
 	Usage  usageCommand  `cmd:"" help:"Print the quota and token usage of an account that nobody has."`
-	Lint   lintCommand   `cmd:"" help:"Check scripts, files of turns or routes, and scenarios."`
+	Lint   lintCommand   `cmd:"" help:"Check scripts, files of turns or routes, scenarios and configurations."`
 	Schema schemaCommand `cmd:"" help:"Print the JSON Schema of the script language."`
 }
 
