@@ -1,6 +1,7 @@
 package fakeagent_test
 
 import (
+	"encoding/json"
 	"testing/synctest"
 	"time"
 
@@ -122,12 +123,16 @@ var _ = Describe("The step event", func() {
 		a := scripted()
 		Expect(a.run(`[{"event":{"type":"runtime.warning","payload":{"message":"slow"}}},
 			{"event":{"type":"item.completed","itemId":"mine","payload":{"itemType":"web_search","title":"Search","status":"completed"}}},
-			{"event":{"type":"hook.started"}}]`)).To(And(EndCompleted(), HaveItems(BeToolCall("Search", WithCallID("mine")))))
+			{"event":{"type":"item.completed","payload":{"itemType":"user_message","detail":"an echo"}}},
+			{"event":{"type":"content.delta","itemId":"m","payload":{"streamKind":"assistant_text","delta":"x","contentIndex":3}}},
+			{"event":{"type":"hook.started"}}]`)).To(And(EndCompleted(), HaveItems(BeToolCall("Search", WithCallID("mine")), BeAssistantMessage("x"))))
 		for _, e := range a.seen()[1:] {
 			Expect(e).To(And(HaveField("TurnID", "a-turn-1"), HaveField("ThreadID", "a"), HaveField("Time", Not(BeZero()))))
 		}
-		Expect(a.seen()[2:5]).To(EmitExactly(
-			event.Raw{Name: "runtime.warning", JSON: []byte(`{"message":"slow"}`)}, "item.completed", event.Raw{Name: "hook.started", JSON: []byte(`{}`)}))
+		Expect(a.seen()[2:7]).To(EmitExactly(event.Raw{Name: "runtime.warning", JSON: []byte(`{"message":"slow"}`)}, "item.completed", "item.completed",
+			event.Delta{Stream: "assistant_text", Text: "x"}, event.Raw{Name: "hook.started", JSON: []byte(`{}`)}))
+		By("with all that it said")
+		Expect(json.Marshal(a.seen()[5])).To(ContainSubstring(`"contentIndex":3`))
 	})
 
 	DescribeTable("does not begin or end a session, a thread or a turn, nor what is no event at all", func(step, why string) {
@@ -136,11 +141,13 @@ var _ = Describe("The step event", func() {
 			EndFailed("fake-agent: invalid script: step 2 (task): step 1 (event): "+why), HaveAssistantText("")))
 	},
 		Entry("turn.completed", `{"event":{"type":"turn.completed","payload":{"state":"completed"}}}`,
-			"event turn.completed begins or ends a session, a thread or a turn, which is not a script's to do"),
+			"event turn.completed belongs to a session, a thread, a turn or a process, and is not a script's to emit"),
 		Entry("session.exited", `{"event":{"type":"session.exited"}}`,
-			"event session.exited begins or ends a session, a thread or a turn, which is not a script's to do"),
+			"event session.exited belongs to a session, a thread, a turn or a process, and is not a script's to emit"),
 		Entry("runtime.error", `{"event":{"type":"runtime.error","payload":{"message":"x"}}}`,
-			"event runtime.error begins or ends a session, a thread or a turn, which is not a script's to do"),
+			"event runtime.error belongs to a session, a thread, a turn or a process, and is not a script's to emit"),
+		Entry("process.raw", `{"event":{"type":"process.raw"}}`,
+			"event process.raw belongs to a session, a thread, a turn or a process, and is not a script's to emit"),
 		Entry("a wrong payload", `{"event":{"type":"content.delta","payload":{"delta":3}}}`,
 			"event: content.delta: delta must be a string, is a number"),
 	)

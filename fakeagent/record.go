@@ -51,7 +51,8 @@ func (r *record) settle() {
 }
 
 func (r *record) take(e event.Event) {
-	if item, itemID, ok := r.fold.Item(e); ok {
+	item, itemID, ok := r.fold.Item(e)
+	if _, echo := item.(timeline.UserMessage); ok && !echo { // what the user says is known
 		r.items.Add(e.TurnID, itemID, item)
 	}
 }

@@ -312,11 +312,11 @@ var _ = Describe("What a replay plays", func() {
 	lifecycle := []string{
 		"session.started", "session.configured", "session.state.changed", "session.exited", "session.health",
 		"thread.started", "thread.state.changed", "thread.metadata.updated", "thread.realtime.started", "thread.realtime.closed",
-		"turn.started", "turn.completed", "turn.aborted", "turn.steered", "runtime.error", "process.exit",
+		"turn.started", "turn.completed", "turn.aborted", "turn.steered", "runtime.error", "process.exit", "process.stderr", "process.raw",
 	}
 	others := []string{
 		"auth.status", "account.updated", "mcp.status.updated", "mcp.oauth.completed", "config.warning", "deprecation.notice", "turn.tasks.updated",
-		"vcs.state.changed", "event.unmapped", "process.stderr", "process.raw", "novel",
+		"vcs.state.changed", "event.unmapped", "novel",
 		"item", "items.started", "xitem.started", "content.delta.x", "content.deltas", "turn.plan.updated.x", "turn.proposed",
 	}
 	all := recorded(slices.Concat(lifecycle, inTurn, others)...)
@@ -335,7 +335,7 @@ var _ = Describe("What a replay plays", func() {
 		Entry("nothing that is not named in full", []string{"task", "task.", "hook*", "*"}),
 		Entry("the lifecycle, of which nothing is played", append([]string{"session.*", "thread.*", "turn.*", "runtime.*", "process.*"}, lifecycle...),
 			"turn.plan.updated", "turn.proposed.delta", "turn.proposed.completed", "turn.diff.updated", "thread.token-usage.updated", "runtime.warning",
-			"turn.tasks.updated", "process.stderr", "process.raw", "turn.plan.updated.x", "turn.proposed"),
+			"turn.tasks.updated", "turn.plan.updated.x", "turn.proposed"),
 	)
 
 	It("is nothing where the list is there and empty", func() {

@@ -27,30 +27,30 @@ func (t *turn) task(s script.TaskStep) error {
 
 // event emits what a script has word for word.
 func (t *turn) event(s script.EventStep) error {
-	p, err := payload(s)
+	e, err := eventOf(s)
 	if err != nil {
 		return &failure{message: "fake-agent: " + err.Error()} // it was checked before
 	}
-	t.th.emit(event.Event{TurnID: t.id, ItemID: s.ItemID, RequestID: s.RequestID, Payload: p})
+	e.TurnID = t.id
+	t.th.emit(e)
 	return t.pause(0)
 }
 
-// payload is that of an event which a script may emit.
-func payload(s script.EventStep) (event.Payload, error) {
+// eventOf is the event of a step, if it is one that a script may emit.
+func eventOf(s script.EventStep) (e event.Event, err error) {
 	payload := s.Payload
 	if payload == nil {
 		payload = json.RawMessage("{}")
 	}
-	text, err := json.Marshal(map[string]any{"type": s.Type, "payload": payload})
+	text, err := json.Marshal(map[string]any{"type": s.Type, "itemId": s.ItemID, "requestId": s.RequestID, "payload": payload})
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	var e event.Event
 	if err := json.Unmarshal(text, &e); err != nil {
-		return nil, err
+		return e, err
 	}
 	if event.IsLifecycle(e) {
-		return nil, fmt.Errorf("event %s begins or ends a session, a thread or a turn, which is not a script's to do", s.Type)
+		return e, fmt.Errorf("event %s belongs to a session, a thread, a turn or a process, and is not a script's to emit", s.Type)
 	}
-	return e.Payload, nil
+	return e, nil
 }

@@ -533,7 +533,7 @@ func checkDetail(s script.Step) error {
 			}
 		}
 	case script.EventStep:
-		if _, err := payload(s); err != nil {
+		if _, err := eventOf(s); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ var _ = Describe("A placeholder in a script from a file", func() {
 	It("makes a step that is held to the rules when it starts", func() {
 		a := fromFile(`[{"event":{"type":"{{input}}"}}]`, fakeagent.Config{})
 		Expect(a.run("hook.started")).To(EndCompleted())
-		Expect(a.run("turn.started")).To(EndFailed(HavePrefix("fake-agent: invalid script: step 1 (event): event turn.started begins or ends")))
+		Expect(a.run("turn.started")).To(EndFailed(HavePrefix("fake-agent: invalid script: step 1 (event): event turn.started belongs to")))
 		a = fromFile(`[{"say":{"text":"{{input}}","chunks":3}}]`, fakeagent.Config{})
 		Expect(a.run("abc")).To(EndCompleted())
 		Expect(a.run("ab")).To(EndFailed("fake-agent: invalid script: step 1 (say): chunks is 3, but the text has only 2 characters"))

@@ -223,11 +223,11 @@ func (c *eventCheck) event(i int, e event.Event) {
 	case event.Delta:
 		c.item(i, e, false, true, false)
 	case event.ItemStarted:
-		c.item(i, e, isTool(p.ItemType), true, false)
+		c.item(i, e, p.ItemType.IsTool(), true, false)
 	case event.ItemUpdated:
-		c.item(i, e, isTool(p.ItemType), false, false)
+		c.item(i, e, p.ItemType.IsTool(), false, false)
 	case event.ItemCompleted:
-		c.item(i, e, isTool(p.ItemType), false, true)
+		c.item(i, e, p.ItemType.IsTool(), false, true)
 	case event.TaskStarted:
 		c.task(i, e, p.TaskID, true, false)
 	case event.TaskProgress:
@@ -247,14 +247,6 @@ func (c *eventCheck) event(i int, e event.Event) {
 			c.inTurn(i, e.TurnID)
 		}
 	}
-}
-
-func isTool(t event.ItemType) bool {
-	switch t {
-	case event.UserMessage, event.AssistantMessage, event.Reasoning, event.ErrorItem, event.Compaction:
-		return false
-	}
-	return true
 }
 
 func (c *eventCheck) turnStarted(i int, id string) {

@@ -16,7 +16,7 @@ var lifecycle = []struct {
 	{true, []string{"thread.started", "thread.state.changed", "thread.metadata.updated"}},
 	{true, []string{"thread.realtime.started", "thread.realtime.item-added", "thread.realtime.audio.delta", "thread.realtime.error", "thread.realtime.closed"}},
 	{true, []string{"turn.started", "turn.completed", "turn.aborted", "turn.steered"}},
-	{true, []string{"runtime.error", "process.exit"}},
+	{true, []string{"runtime.error", "process.exit", "process.stderr", "process.raw"}},
 
 	{false, []string{"thread.token-usage.updated"}},
 	{false, []string{"turn.plan.updated", "turn.tasks.updated", "turn.proposed.delta", "turn.proposed.completed", "turn.diff.updated"}},
@@ -27,7 +27,6 @@ var lifecycle = []struct {
 	{false, []string{"auth.status", "account.updated", "account.rate-limits.updated", "mcp.status.updated", "mcp.oauth.completed"}},
 	{false, []string{"model.rerouted", "config.warning", "deprecation.notice", "files.persisted", "runtime.warning"}},
 	{false, []string{"vcs.state.changed", "event.unmapped"}},
-	{false, []string{"process.stderr", "process.raw"}},
 	{false, []string{"session", "sessions.started", "thread", "threads.started", "turn", "turn.started.late", "runtime.errors", ""}},
 }
 

@@ -176,7 +176,9 @@ func (g generator) step(depth int) script.Step {
 	case 15:
 		s := script.QuestionStep{Questions: []script.Question{g.question()}, Blocking: pick(g, true, false)}
 		for range g.IntN(2) {
-			s.Questions = append(s.Questions, g.question())
+			second := g.question()
+			second.ID = s.Questions[0].ID + "2"
+			s.Questions = append(s.Questions, second)
 		}
 		return s
 	case 16:

@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -203,6 +204,11 @@ func (r *MCPRow) shape(o *object) {
 
 func (s *QuestionStep) shape(o *object) {
 	list(o, &s.Questions, "questions", must|filled, "what is asked, all at once", "question")
+	for i, q := range s.Questions {
+		if q.ID != "" && slices.ContainsFunc(s.Questions[:i], func(p Question) bool { return p.ID == q.ID }) {
+			o.fail("questions", "has two with the id %q", excerpt(q.ID))
+		}
+	}
 	o.flag(&s.Blocking, "blocking", "waits for the answers; else the answer is the next prompt")
 }
 

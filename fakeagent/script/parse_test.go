@@ -165,6 +165,8 @@ var refusals = []refused{
 
 	{because: "a question is a string", json: `[{"question":▸"why"}]`, reason: `step 1 (question): must be an object with questions, is "why"`},
 	{because: "a question asks nothing", json: `[{"question":{"questions":▸[]}}]`, reason: "step 1 (question): questions needs at least one question"},
+	{because: "two questions have one id", json: `[{"question":{"questions":▸[{"id":"q","header":"H","question":"Q?"},{"id":"q","header":"H","question":"R?"}]}}]`,
+		reason: `step 1 (question): questions has two with the id "q"`, schemaAccepts: true},
 	{because: "a question has no id", json: `[{"question":{"questions":[▸{"header":"H","question":"Q?"}]}}]`, reason: "step 1 (question): question 1: id is missing"},
 	{because: "a question's id is empty", json: `[{"question":{"questions":[{"id":▸"","header":"H","question":"Q?"}]}}]`, reason: "step 1 (question): question 1: id must not be empty"},
 	{because: "a question has no header", json: `[{"question":{"questions":[▸{"id":"q","question":"Q?"}]}}]`, reason: "step 1 (question): question 1: header is missing"},

@@ -134,3 +134,20 @@ var _ = Describe("fakeagent exec", func() {
 		Expect(string(rest)).NotTo(ContainSubstring("fake turn complete"))
 	})
 })
+
+var _ = Describe("A question that blocks the turn", func() {
+	const prompt = `[{"question":{"blocking":true,"questions":[{"id":"c","header":"C","question":"Which?","options":[{"label":"Blue"}]}]}},` +
+		`{"question":{"questions":[{"id":"d","header":"D","question":"And then?"}]}},{"say":"on"}]`
+
+	It("gets its first option from run", func() {
+		got := invoke("run", prompt)
+		Expect(got).To(succeed())
+		Expect(got.lines()).To(ContainElement("on"))
+	})
+
+	It("gets its first option from mock, by which the agent is asked over its protocol", func() {
+		got := invoke("mock", "--scenario", "scripted", prompt)
+		Expect(got).To(succeed())
+		Expect(got.Out).To(HaveSuffix("on\n"))
+	})
+})

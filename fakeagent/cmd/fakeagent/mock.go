@@ -67,8 +67,11 @@ func (m *mockCommand) run(ctx context.Context, c console) (code int) {
 		agent.Subscribe(func(e event.Event) { // after the host, whose timeline has the event already
 			_, over := e.Payload.(event.TurnCompleted)
 			out.update(host.AgentTimeline(name), over)
-			if asked, ok := e.Payload.(event.RequestOpened); ok {
-				_ = agent.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, consent(asked)) // one that is over needs none
+			switch asked := e.Payload.(type) { // one that is over needs no answer
+			case event.RequestOpened:
+				_ = agent.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, consent(asked))
+			case event.UserInputRequested:
+				_ = agent.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, firstOptions(asked))
 			}
 		})
 		id, err := host.CreateAgent(ctx, timelinekit.AgentID(name), timelinekit.Provider(name), timelinekit.Cwd(string(m.Cwd)))

@@ -35,7 +35,7 @@ type runCommand struct {
 
 func (*runCommand) Help() string {
 	return "A prompt that carries no script plays the next turn of .fake-agent.json, if the folder has one. " +
-		"Approvals are accepted. The exit code is that of the worst turn: 0 completed, 1 failed, 130 canceled."
+		"Approvals are accepted, and questions get their first options. The exit code is that of the worst turn: 0 completed, 1 failed, 130 canceled."
 }
 
 // folder is one that exists.
@@ -117,10 +117,17 @@ func (r *runCommand) run(ctx context.Context, c console) (code int) {
 	agent.Subscribe(func(e event.Event) { // after the host, whose timeline has the event already
 		_, over := e.Payload.(event.TurnCompleted)
 		out.update(host.AgentTimeline(e.ThreadID), over)
-		if asked, ok := e.Payload.(event.RequestOpened); ok {
-			if err := host.Respond(context.Background(), e.ThreadID, e.RequestID, consent(asked)); err != nil {
-				t.Errorf("%v", err)
+		var err error
+		switch asked := e.Payload.(type) {
+		case event.RequestOpened:
+			err = host.Respond(context.Background(), e.ThreadID, e.RequestID, consent(asked))
+		case event.UserInputRequested:
+			if asked.ResponseMode == "" { // else nobody waits
+				err = host.Answer(context.Background(), e.ThreadID, e.RequestID, firstOptions(asked))
 			}
+		}
+		if err != nil {
+			t.Errorf("%v", err)
 		}
 	})
 	var servers []fakeagent.MCPServer
