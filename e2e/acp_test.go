@@ -65,6 +65,16 @@ var _ = Describe("fakeagent acp, driven by", func() {
 				Expect(a.told).To(tells(greeting, "message: a", "error -32050: no more", exits(c, 0, 1)))
 			})
 
+			It("asks a question as a permission, has a task as a tool call, and leaves out what the protocol has no words for", func(ctx SpecContext) {
+				a := c.run(ctx, task{agent: fakeagentACP("--speed", "0"), prompts: []string{`[
+					{"question":{"blocking":true,"questions":[{"id":"c","header":"C","question":"Which color?","options":[{"label":"Blue"},{"label":"Green"}]}]}},
+					{"task":{"description":"look around","steps":[{"say":"found"}]}},
+					{"event":{"type":"vcs.state.changed","payload":{"cwd":"/x"}}},{"say":"done"}]`}})
+				Expect(a.told).To(tells(greeting,
+					"tool_call: other Which color?", "ask: allow_once, allow_once", "tool_call_update: completed",
+					"tool_call: think look around", "message: found", "tool_call_update: completed", "message: done", "stop: end_turn", exits(c, 0, 0)))
+			})
+
 			for _, answer := range c.answers {
 				It("asks before it does something, and obeys the answer "+answer, func(ctx SpecContext) {
 					a := c.run(ctx, task{agent: fakeagentACP("--speed", "0"), prompts: []string{approval}, permission: answer})
