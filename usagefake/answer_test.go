@@ -75,16 +75,17 @@ var _ = Describe("A list of answers", func() {
 			spoil(q)
 		}
 	})
-	It("of token usage and of redemptions belongs to the fake as well", func(ctx SpecContext) {
+	It("of token usage and of redemptions belongs to the fake as well, and so do the traps", func(ctx SpecContext) {
 		record := usagefake.TokenRecord{Day: "2026-07-01", At: noon, Model: "m"}
 		records, done := []usagefake.TokenRecord{record}, usagefake.Redemption{Outcome: usagefake.NothingToReset}
 		cfg := usagefake.Config{
+			Traps:       []usagefake.Trap{usagefake.WeeklyOnly},
 			Tokens:      []usagefake.Answer[[]usagefake.TokenRecord]{{Say: &records}, {Say: &records}, {Say: &records}},
 			Redemptions: []usagefake.Answer[usagefake.Redemption]{{Say: &done}, {Say: &done}},
 		}
 		s := fakeOf(cfg)
 		records[0].Model, done.Outcome = "spoilt", "spoilt"
-		records = nil
+		records, cfg.Traps[0] = nil, usagefake.SparseStatus
 		cfg.Tokens[1], cfg.Redemptions[1] = usagefake.Answer[[]usagefake.TokenRecord]{Hang: true}, usagefake.Answer[usagefake.Redemption]{Hang: true}
 		for range 3 {
 			read := s.records()
@@ -93,6 +94,7 @@ var _ = Describe("A list of answers", func() {
 		}
 		for range 2 {
 			Expect(s.redeem("key-1")).To(Equal(usagefake.NothingToReset))
+			Expect(ids(s.read())).To(Equal([]string{"weekly"}))
 		}
 	})
 	It("of redemptions says nothingToReset, which no script does, and spends nothing", func(ctx SpecContext) {

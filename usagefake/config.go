@@ -159,7 +159,7 @@ func Traps() []Trap {
 // traps are those that are set.
 type traps []Trap
 
-func (t traps) has(trap Trap) bool { return slices.Contains(t, trap) }
+func (t traps) has(trap Trap) bool { return len(t) > 0 && slices.Contains(t, trap) }
 
 // Answer is what one call gets. The zero value is whatever the script says. Else one of Say, Fail, Hang, Lost and Malformed is set; with all
 // of them but Lost the call moves nothing.
@@ -180,9 +180,6 @@ type Answer[T any] struct {
 	// Malformed is what a server sends in place of the answer. In Go it is a [*MalformedError].
 	Malformed string
 }
-
-// plays is whether the script answers.
-func (a Answer[T]) plays() bool { return a.Say == nil && a.Fail == nil && !a.Hang && a.Malformed == "" }
 
 // Say is the answer v.
 func Say[T any](v T) Answer[T] { return Answer[T]{Say: &v} }

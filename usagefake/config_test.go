@@ -57,7 +57,7 @@ var _ = Describe("A Config", func() {
 		Entry("with a script of other letters", usagefake.Config{Script: "Signed-Out"},
 			`there is no script "Signed-Out", did you mean "signed-out"? There are available, balance, rate-limited, custom-endpoint, signed-out`),
 		Entry("with an unknown trap", usagefake.Config{Traps: []usagefake.Trap{"sparseNull"}}, `there is no trap "sparseNull", did you mean "sparseNulls"? `+allTraps),
-		Entry("with a script that is like none", usagefake.Config{Script: "plain"}, `there is no script "plain". There are available, balance, rate-limited, custom-endpoint, signed-out`),
+		Entry("with a script that is like none", usagefake.Config{Script: "bala"}, `there is no script "bala". There are available, balance, rate-limited, custom-endpoint, signed-out`),
 		Entry("with a long trap that is like none", usagefake.Config{Traps: []usagefake.Trap{usagefake.Trap(strings.Repeat("x", 50))}},
 			`there is no trap "`+strings.Repeat("x", 40)+`". `+allTraps),
 		Entry("with a trap twice", usagefake.Config{Traps: []usagefake.Trap{usagefake.IdleDay, usagefake.WeeklyOnly, usagefake.IdleDay}}, "trap idleDay stands there twice"),

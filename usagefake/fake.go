@@ -37,7 +37,8 @@ type Counts struct {
 type account struct {
 	id      string
 	windows []Window // as they move; the first one is what redeeming resets
-	resets  ResetCredits
+	credits [2]Credit
+	spent   int             // of them
 	keys    map[string]bool // that have spent a credit
 }
 
@@ -106,9 +107,9 @@ func kept[T any](answers []Answer[T], clone func(T) T) []Answer[T] {
 // open begins an account, on a whole second: a shape without fractions must not have a window reset too early.
 func (f *Fake) open(id string, now time.Time, session, long float64) *account {
 	now = now.Truncate(time.Second)
-	a := &account{id: id, keys: map[string]bool{}, resets: ResetCredits{Available: 2, Credits: []Credit{
+	a := &account{id: id, keys: map[string]bool{}, credits: [...]Credit{
 		{ID: "credit-1", Status: CreditAvailable, GrantedAt: now}, {ID: "credit-2", Status: CreditAvailable, GrantedAt: now},
-	}}}
+	}}
 	switch {
 	case f.traps.has(MonthlyOnly):
 		a.windows = []Window{{ID: "monthly", Label: labelMonthly, UsedPercent: long, DurationMins: monthMins}}
@@ -181,30 +182,28 @@ func call[T any](
 	if ctx.Err() != nil {
 		return v, now, fmt.Errorf("usagefake: %s: %w", method, context.Cause(ctx))
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now = f.clock()
 	var a Answer[T]
-	func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		now = f.clock()
-		if *count < len(answers) {
-			a = answers[*count]
-		}
-		*count++
-		if a.plays() {
-			v, err = play(f, now)
-		}
-	}()
+	if *count < len(answers) {
+		a = answers[*count]
+	}
+	*count++
 	switch {
 	case a.Say != nil:
 		return *a.Say, now, nil
 	case a.Hang:
+		f.mu.Unlock() // it holds up nobody else
 		<-ctx.Done()
+		f.mu.Lock()
 		return v, now, fmt.Errorf("usagefake: %s hung until its context was over: %w", method, context.Cause(ctx))
 	case a.Fail != nil:
 		return v, now, a.Fail
 	case a.Malformed != "":
 		return v, now, &MalformedError{a.Malformed}
-	case a.Lost && err == nil:
+	}
+	if v, err = play(f, now); a.Lost && err == nil {
 		return *new(T), now, lost(method)
 	}
 	return v, now, err
@@ -246,8 +245,8 @@ func (f *Fake) readQuota(now time.Time) (q Quota, err error) {
 		return Quota{Status: OK, Account: f.id, AsOf: now, Balance: b}, nil
 	}
 	f.move(now)
-	own := &room{resets: f.resets}
-	own.resets.Credits = append(own.credits[:0], f.resets.Credits...)
+	own := &room{credits: f.credits}
+	own.resets = ResetCredits{Available: len(own.credits) - f.spent, Credits: own.credits[:]}
 	q = Quota{Status: OK, Account: f.id, Plan: plan, AsOf: now, Windows: append(own.windows[:0], f.windows...), Resets: &own.resets}
 	f.distort(q.Windows, now)
 	if usedUp(q.Windows) >= 0 {
@@ -324,13 +323,13 @@ func (f *Fake) redeem(key string) (Outcome, error) {
 		return "", fmt.Errorf("usagefake: the script %s has nothing to redeem; use %s: %w", f.script, list(windowed, " or "), ErrUnsupported)
 	case f.keys[key]:
 		return AlreadyRedeemed, nil
-	case f.resets.Available == 0:
+	case f.spent == len(f.credits):
 		return NoCredit, nil
 	case f.traps.has(OneWindowFails):
 		return "", fmt.Errorf("usagefake: trap %s: an account with one window cannot redeem; nothing was spent", OneWindowFails)
 	}
-	f.resets.Credits[len(f.resets.Credits)-f.resets.Available].Status = CreditRedeemed
-	f.resets.Available--
+	f.credits[f.spent].Status = CreditRedeemed
+	f.spent++
 	f.counts.Spent++
 	f.told = false // whoever has redeemed reads again, and wants to know all
 	f.windows[0].UsedPercent = 0

@@ -17,6 +17,7 @@ func FuzzConfig(f *testing.F) {
 		`{}`, `{"script":"balance"}`, `{"script":"rate-limited","traps":["weeklyOnly","lostReply"]}`, `{"quotas":[{"fail":"throttled"},{"lost":true},{}]}`,
 		`{"quotas":[{"say":{"sparse":true,"windows":[{"id":"w","usedPercent":-0,"resetsAt":"2026-07-01T12:00:00+09:00"}],"balance":{"currency":"CNY","total":"-0.5"}},"unchecked":true}]}`,
 		`{"tokens":[{"say":[{"day":"2026-07-01","at":"2026-07-01T00:00:00Z","model":"m","input":1,"total":1}]}],"redemptions":[{"say":{"outcome":"noCredit"}},{"malformed":"x"}]}`,
+		`{"quotas":[{"fail":"throtled"},{"fail":"no route to host"}],"traps":["idleDay","idleDay"]}`,
 	} {
 		f.Add(text)
 	}

@@ -137,6 +137,11 @@ var _ = Describe("account/rateLimits/updated of Codex", func() {
 		Entry("a limit that is reached", usagefake.Quota{Reached: "r"}),
 		Entry("a balance", usagefake.Quota{Balance: &usagefake.Balance{}}),
 	)
+	It("is one of a model, however many windows that has", func() {
+		all := wire.CodexRateLimitsUpdated(usagefake.Quota{}, usagefake.Quota{Sparse: true, Windows: []usagefake.Window{{ID: "a", Scope: "Opus"}, {ID: "b", Scope: "Opus", UsedPercent: 5}}})
+		Expect(all).To(HaveLen(1))
+		Expect(dig(all[0], "rateLimits", "secondary", "usedPercent")).To(Equal(5.0))
+	})
 	It("has a window of which the last answer knew nothing in the first slot that is free, and none where there is no free one", func() {
 		last := usagefake.Quota{Windows: []usagefake.Window{{ID: "a"}}}
 		update := usagefake.Quota{Sparse: true, Windows: []usagefake.Window{{ID: "b", UsedPercent: 5}, {ID: "c", UsedPercent: 6}}}
