@@ -83,6 +83,11 @@ Expected
 `))
 	})
 
+	It("says so rather than how many days there are", func() {
+		Expect(failure([]usagefake.TokenRecord{recordOn(1, 1), recordOn(3, 1)}, HaveDailyRecords(3))).
+			To(HavePrefix("record 1 is of 2026-01-03, after 2026-01-01: there is none of 2026-01-02\n\n"))
+	})
+
 	It("is refused with no days", func() {
 		Expect(refusal([]usagefake.TokenRecord{}, HaveDailyRecords(0))).To(Equal("HaveDailyRecords: days is 0, want 1 or more"))
 		var none *[]usagefake.TokenRecord
@@ -198,6 +203,12 @@ to answer as another *usagefake.Fake does`))
 			To(HavePrefix(`token usage read 1: records[0].at is "2026-01-02T12:00:00Z", want "2026-01-01T12:00:00Z"`))
 	})
 
+	It("takes two errors for the same if their texts are", func() {
+		Expect(&teller{err: errors.New("down")}).To(AnswerAlike(&teller{err: errors.New("down")}))
+		Expect(failure(&teller{err: errors.New("down")}, AnswerAlike(&teller{err: errors.New("busy")}))).
+			To(HavePrefix(`token usage read 1: error is "down", want "busy"` + "\n\n"))
+	})
+
 	It("does not read again to say what it saw", func() {
 		a := &teller{failAt: 1}
 		Expect(failure(a, AnswerAlike(&teller{}))).To(HavePrefix(`quota read 1: error is "down", want none`))
@@ -208,6 +219,8 @@ to answer as another *usagefake.Fake does`))
 		odd := usagefake.Quota{Windows: []usagefake.Window{{ID: "x", UsedPercent: math.NaN()}}}
 		Expect(&teller{quota: odd}).To(AnswerAlike(&teller{quota: odd}))
 		Expect(&teller{quota: odd}).NotTo(AnswerAlike(&teller{quota: windows}))
+		other := usagefake.Quota{Windows: []usagefake.Window{{ID: "y", UsedPercent: math.NaN()}}}
+		Expect(&teller{quota: odd}).NotTo(AnswerAlike(&teller{quota: other}))
 	})
 
 	It("does not take silence for an answer", bubble.InBubble, func() {
