@@ -30,10 +30,8 @@ func (h *Host) on(p *provider, e *event.Event) {
 	}
 	a.note(over)
 	due := len(a.news) > 0
+	h.found(a, wrong)
 	a.mu.Unlock()
-	for _, w := range wrong {
-		h.violate("agent %s: %s", a.id, w)
-	}
 	if due {
 		h.tell(a)
 	}

@@ -71,37 +71,36 @@ func ExampleTurn_Interrupt() {
 	//   0 assistant_message "before"
 }
 
-// What the user adds while a turn runs is that turn's, if the agent takes it: a sleep step with Steers does. At a gate it takes nothing, and so
-// each message becomes a turn of its own, in order. Of the last one the test has the turn, which it waits for.
+// What the user adds while a turn runs is that turn's, if the agent takes it. Else it waits, and becomes the next turn.
 func ExampleTurn_Steer() {
 	defer t.End()
 	ctx := context.Background()
 
 	host := timelinekit.NewHost(t)
-	turn := host.StartPrompt(ctx, `[{"hold":"here"},{"say":"the tests pass"}]`)
-	if err := turn.Gate("here").AwaitHeld(ctx); err != nil {
+	turn := host.StartPrompt(ctx, `[{"hold":{"name":"listening","steers":true}},{"hold":"busy"},{"say":"done"}]`)
+	if err := turn.Gate("listening").AwaitHeld(ctx); err != nil {
 		t.Fatalf("%v", err)
 	}
-	if err := turn.Steer(ctx, "and the linter?"); err != nil {
+	if err := turn.Steer(ctx, "be quick"); err != nil {
 		t.Fatalf("%v", err)
 	}
-	last, err := host.Steer(ctx, turn.AgentID, "thanks")
+	turn.Gate("listening").Release()
+	if err := turn.Gate("busy").AwaitHeld(ctx); err != nil {
+		t.Fatalf("%v", err)
+	}
+	next, err := host.Steer(ctx, turn.AgentID, "thanks") // which returns the turn that has the message
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	turn.Gate("here").Release()
-	fmt.Println("the agent is", turn.Wait(ctx).Status)
-	fmt.Println("then it is", last.Wait(ctx).Status)
+	turn.Gate("busy").Release()
+	next.Wait(ctx)
 	fmt.Println(host.AgentTimeline(turn.AgentID))
 	// Output:
-	// the agent is running
-	// then it is idle
-	//   0 user_message "[{\"hold\":\"here\"},{\"say\":\"the tests pass\"}]"  <- agent-1-turn-1
-	//   1 assistant_message "the tests pass"
-	//   2 user_message "and the linter?"  <- agent-1-turn-2
-	//   3 assistant_message "fake-agent received: and the linter?"
-	//   4 user_message "thanks"  <- agent-1-turn-3
-	//   5 assistant_message "fake-agent received: thanks"
+	//   0 user_message "[{\"hold\":{\"name\":\"listening\",\"steers\":true}},{\"hold\":\"busy\"},{\"say\":\"done\"}]"  <- agent-1-turn-1
+	//   1 user_message "be quick"
+	//   2 assistant_message "done"
+	//   3 user_message "thanks"  <- agent-1-turn-2
+	//   4 assistant_message "fake-agent received: thanks"
 }
 
 func ExampleHost_Respond() {

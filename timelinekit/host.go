@@ -126,6 +126,13 @@ func (h *Host) violate(format string, args ...any) {
 	}
 }
 
+// found records what is wrong with an agent. a.mu is locked, so that whoever sees what has become of the agent finds the violations, too.
+func (h *Host) found(a *agent, wrong []string) {
+	for _, w := range wrong {
+		h.violate("agent %s: %s", a.id, w)
+	}
+}
+
 // virtual says that this goroutine is in a bubble of testing/synctest, whose clock is the only one without a monotonic part.
 func virtual() bool {
 	now := time.Now()
@@ -189,11 +196,7 @@ func (h *Host) close() {
 		h.stop(limit, a)
 	}
 	h.end()
-	for _, a := range agents {
-		if a.until(limit, func() bool { return a.launching == 0 }) != nil {
-			h.violate("a turn of agent %s that waited was not sent within %v of the test's end", a.id, closeLimit)
-		}
-	}
+	h.awaitLaunches(agents)
 	h.mu.Lock()
 	used := h.used
 	var off []func()
@@ -223,12 +226,20 @@ func (h *Host) close() {
 func (h *Host) shut(a *agent) {
 	a.mu.Lock()
 	a.shut = true
-	wrong := a.loseAll(errHostClosed)
+	h.found(a, a.loseAll(errHostClosed))
 	a.mu.Unlock()
-	for _, w := range wrong {
-		h.violate("agent %s: %s", a.id, w)
-	}
 	h.tell(a)
+}
+
+// awaitLaunches returns when no turn that waited is being sent any more. No provider is waited for: their context has ended.
+func (h *Host) awaitLaunches(agents []*agent) {
+	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	for _, a := range agents {
+		if a.until(limit, func() bool { return a.launching == 0 }) != nil {
+			h.violate("agent %s: a function that watches statuses has not returned within %v of the test's end", a.id, closeLimit)
+		}
+	}
 }
 
 // stop ends an agent whose provider is not the host's own.

@@ -17,7 +17,7 @@ import (
 // returned, and then the message is nowhere.
 //
 // Nobody has the turn that it becomes, so it is a violation if that never starts; [Host.Steer] returns it. The kit's own agent takes messages
-// in a sleep step with steers, and refuses them anywhere else.
+// in a sleep or hold step with steers, and refuses them anywhere else.
 func (t *Turn) Steer(ctx context.Context, text string) error {
 	next := t.agent.newTurn(t.host, text)
 	next.orphan = true
@@ -62,11 +62,18 @@ func (h *Host) steer(ctx context.Context, next, meant *Turn) (*Turn, error) {
 		a.queue = append(a.queue, next)
 		a.proceed()
 	}
+	begins := a.turn == next
 	a.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if running == nil {
+	case begins:
+		select {
+		case <-next.known: // it is sent when this returns, as with SendTurn
+		case <-ctx.Done():
+		}
+		return next, nil
+	case running == nil:
 		return next, nil
 	}
 
@@ -133,12 +140,12 @@ func rejected(err error) bool {
 // proceed starts the first message that waits, where nothing runs. a.mu is locked.
 func (a *agent) proceed() {
 	switch {
-	case a.turn != nil || a.gone() != nil:
+	case a.turn != nil:
 	case len(a.queue) == 0:
 		if a.status == timeline.AgentRunning { // it was to go on, and does not
 			a.status = timeline.AgentIdle
 		}
-	case !a.queue[0].asking && a.leaving == 0:
+	case !a.queue[0].asking && a.leaving == 0: // of an agent that takes no more turns nothing else waits
 		a.turn, a.queue = a.queue[0], a.queue[1:]
 		a.launching++
 		go a.turn.launch()

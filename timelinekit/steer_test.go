@@ -202,6 +202,10 @@ var _ = Describe("Steering a turn", bubble.InBubble, func() {
 		})
 		It("gives a turn that can be asked and waited for before it starts", func(ctx SpecContext) {
 			turn := deaf(ctx)
+			_, err := host.Use(timelinekit.NewPlugin("p"))
+			Expect(err).NotTo(HaveOccurred())
+			_, _, err = host.AppendRow(ctx, turn.AgentID, "", timeline.Plugin{PluginID: "p", ID: "1", Kind: "of no turn", Version: 1, Data: []byte("{}")})
+			Expect(err).NotTo(HaveOccurred())
 			next := steer(ctx, turn.AgentID, `[{"approval":{"title":"rm"}}]`)
 			run, over := next.Ended()
 			Expect(over).To(BeFalse())
@@ -213,7 +217,7 @@ var _ = Describe("Steering a turn", bubble.InBubble, func() {
 
 			soon, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			_, err := next.Await(soon)
+			_, err = next.Await(soon)
 			Expect(err).To(And(MatchError(context.DeadlineExceeded), MatchError(HavePrefix(`timelinekit: the turn of "[{`)), MatchError(ContainSubstring(`}]" has not started (context deadline exceeded):`))))
 			_, err = next.AwaitRequest(soon)
 			Expect(err).To(MatchError(ContainSubstring(`}]" has asked nothing (context deadline exceeded):`)))
@@ -247,9 +251,11 @@ var _ = Describe("Steering a turn", bubble.InBubble, func() {
 			call, cancel := context.WithCancel(ctx)
 			next := steer(call, turn.AgentID, "next")
 			cancel()
-			_, err := host.Steer(call, turn.AgentID, "x")
-			Expect(err).To(And(MatchError(context.Canceled), MatchError("timelinekit: agent agent-1 not steered: context canceled")))
-			Expect(turn.Steer(call, "x")).To(MatchError(context.Canceled))
+			for range 10 {
+				_, err := host.Steer(call, turn.AgentID, "x")
+				Expect(err).To(And(MatchError(context.Canceled), MatchError("timelinekit: agent agent-1 not steered: context canceled")))
+				Expect(turn.Steer(call, "x")).To(MatchError(context.Canceled))
+			}
 			turn.Gate("g").Release()
 			Expect(next.Wait(ctx)).To(EndCompleted())
 			Expect(messages(host, turn.AgentID)).To(HaveLen(2))
@@ -656,6 +662,26 @@ var _ = Describe("Steering a turn of somebody's own provider", bubble.InBubble, 
 			Expect(host.Violations()).To(Equal([]string{`agent agent-1: the message "y" never became a turn: no credit left`}))
 			Expect(host.Agent(turn.AgentID)).To(HaveField("Status", idle))
 		})
+		It("is not asked to interrupt that", func(ctx SpecContext) {
+			p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
+				if in.Text == "y" {
+					time.Sleep(time.Second)
+					return errors.New("no credit left")
+				}
+				p.emit(in.ThreadID, id, event.TurnStarted{})
+				return nil
+			}
+			asked := false
+			p.onInterrupt = func(string, string) error { asked = true; return nil }
+			turn := host.StartPrompt(ctx, "x")
+			next, err := host.Steer(ctx, turn.AgentID, "y")
+			Expect(err).NotTo(HaveOccurred())
+			p.emit(turn.AgentID, "T1", completed)
+			Expect(next.Interrupt(ctx)).To(Succeed())
+			Expect(asked).To(BeFalse())
+			_, err = next.Await(ctx)
+			Expect(err).To(MatchError(ContainSubstring("no credit left")))
+		})
 		It("although it started it keeps the turn", func(ctx SpecContext) {
 			p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
 				p.emit(in.ThreadID, id, event.TurnStarted{})
@@ -737,28 +763,45 @@ var _ = Describe("Steering a turn of somebody's own provider", bubble.InBubble, 
 		Expect(next.Wait(ctx)).To(EndCompleted())
 		refuse = false
 	})
-	It("that does not return when it is sent what waited is named at the test's end, and not waited for longer than that takes", func(ctx SpecContext) {
-		release := make(chan struct{})
-		p.onSteer = func(fakeagent.TurnInput) (string, error) { return "", refusal("no") }
-		p.onStop = func(string) error { return fakeagent.ErrNoSession }
-		p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
-			if in.Text == "y" {
-				<-release
+	Describe("that does not return when it is sent what waited", func() {
+		var release chan struct{}
+		BeforeEach(func(ctx SpecContext) {
+			release = make(chan struct{})
+			p.onSteer = func(fakeagent.TurnInput) (string, error) { return "", refusal("no") }
+			p.onStop = func(string) error { return fakeagent.ErrNoSession }
+			p.onSend = func(p *puppet, in fakeagent.TurnInput, id string) error {
+				if in.Text == "y" {
+					<-release
+					return nil
+				}
+				p.emit(in.ThreadID, id, event.TurnStarted{})
+				return nil
 			}
-			p.emit(in.ThreadID, id, event.TurnStarted{})
-			return nil
-		}
-		turn := host.StartPrompt(ctx, "x")
-		Expect(turn.Steer(ctx, "y")).To(Succeed())
-		p.emit(turn.AgentID, "T1", completed)
-		synctest.Wait()
-		began := time.Now()
-		Expect(t.End()).To(HaveExactElements(And(
-			ContainSubstring("the turn of agent agent-1 has not ended within 10s of the test's end"),
-			ContainSubstring(`agent agent-1: the message "y" never became a turn: provider puppet: context canceled`))))
-		Expect(time.Since(began)).To(Equal(10 * time.Second))
-		close(release)
-		t = &recorder.T{}
+			turn := host.StartPrompt(ctx, "x")
+			Expect(turn.Steer(ctx, "y")).To(Succeed())
+			p.emit(turn.AgentID, "T1", completed)
+			synctest.Wait()
+		})
+		const named = "timelinekit: at the end of the test:\n" +
+			"  the turn of agent agent-1 has not ended within 10s of the test's end\n" +
+			`  agent agent-1: the message "y" never became a turn: provider puppet: context canceled`
+
+		It("is named at the test's end, where those who watch are waited for", func() {
+			host.WatchStatus(func(string, timeline.AgentStatus) { time.Sleep(time.Second) })
+			began := time.Now()
+			Expect(t.End()).To(Equal([]string{named}))
+			Expect(time.Since(began)).To(Equal(11 * time.Second))
+			close(release)
+			t = &recorder.T{}
+		})
+		It("is named there together with one who watches and does not return", func() {
+			host.WatchStatus(func(string, timeline.AgentStatus) { <-release })
+			began := time.Now()
+			Expect(t.End()).To(Equal([]string{named + "\n  agent agent-1: a function that watches statuses has not returned within 10s of the test's end"}))
+			Expect(time.Since(began)).To(Equal(20 * time.Second))
+			close(release)
+			t = &recorder.T{}
+		})
 	})
 	It("has a panic of one who watches recorded, and all others told all the same", func(ctx SpecContext) {
 		p.onSteer = func(fakeagent.TurnInput) (string, error) { return "", refusal("no") }
@@ -781,9 +824,17 @@ var _ = Describe("Steering a turn of somebody's own provider", bubble.InBubble, 
 		off()
 		again, err := host.SendTurn(ctx, turn.AgentID, "x")
 		Expect(err).NotTo(HaveOccurred())
-		p.emit(turn.AgentID, "T3", completed)
-		Expect(again.Wait(ctx)).To(EndCompleted())
-		Expect(seen.all()).To(Equal([]timeline.AgentStatus{initializing, idle, running, idle, running, idle}))
+		Expect(seen.all()).To(Equal([]timeline.AgentStatus{initializing, idle, running, idle, running}))
+
+		first, err := host.Steer(ctx, turn.AgentID, "first")
+		Expect(err).NotTo(HaveOccurred())
+		second, err := host.Steer(ctx, turn.AgentID, "second")
+		Expect(err).NotTo(HaveOccurred())
+		host.WatchStatus(func(_ string, s timeline.AgentStatus) { panic("watcher: " + s) })
+		Expect(func() { p.emit(turn.AgentID, "", event.SessionExited{}) }).To(PanicWith(timeline.AgentStatus("watcher: closed")))
+		for _, t := range []*timelinekit.Turn{again, first, second} {
+			Expect(t.Done()).To(BeClosed())
+		}
 	})
 })
 
@@ -854,6 +905,16 @@ var _ = Describe("A steer at the very end of a turn", func() {
 		defer alternating(host)()
 		race(ctx, host, func(id string, _ int) *timelinekit.Turn {
 			t, err := host.SendTurn(ctx, id, `[{"hold":"g"}]`)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(t.Gate("g").AwaitHeld(ctx)).To(Succeed())
+			return t
+		}, func(t *timelinekit.Turn) { t.Gate("g").Release() })
+	})
+	It("ends up in one place, a thousand times: where it takes them at a gate, until that opens", func(ctx SpecContext) {
+		host := timelinekit.NewHost(GinkgoT())
+		defer alternating(host)()
+		race(ctx, host, func(id string, _ int) *timelinekit.Turn {
+			t, err := host.SendTurn(ctx, id, `[{"hold":{"name":"g","steers":true}}]`)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(t.Gate("g").AwaitHeld(ctx)).To(Succeed())
 			return t

@@ -105,10 +105,8 @@ func (h *Host) send(ctx context.Context, t *Turn) error {
 	case err == nil && t.TurnID != id:
 		wrong = append(wrong, fmt.Sprintf("SendTurn returned %s, but turn.started said %s", id, t.TurnID))
 	}
+	h.found(a, wrong)
 	a.mu.Unlock()
-	for _, w := range wrong {
-		h.violate("agent %s: %s", a.id, w)
-	}
 	h.tell(a)
 	return err
 }
