@@ -195,6 +195,7 @@ func (h *Host) close() {
 	for _, a := range agents {
 		h.stop(limit, a)
 	}
+	_ = launched(limit, agents) // by providers that are about to return
 	h.end()
 	h.awaitLaunches(agents)
 	h.mu.Lock()
@@ -235,11 +236,19 @@ func (h *Host) shut(a *agent) {
 func (h *Host) awaitLaunches(agents []*agent) {
 	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
+	if a := launched(limit, agents); a != nil {
+		h.violate("agent %s: a function that watches statuses has not returned within %v of the test's end", a.id, closeLimit)
+	}
+}
+
+// launched waits until no turn that waited is being sent any more. What it returns is an agent for which that took too long.
+func launched(limit context.Context, agents []*agent) (late *agent) {
 	for _, a := range agents {
 		if a.until(limit, func() bool { return a.launching == 0 }) != nil {
-			h.violate("agent %s: a function that watches statuses has not returned within %v of the test's end", a.id, closeLimit)
+			late = a
 		}
 	}
+	return late
 }
 
 // stop ends an agent whose provider is not the host's own.
