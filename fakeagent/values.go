@@ -80,13 +80,14 @@ func (t *turn) value(name string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("unresolved placeholder {{%s}}", name)
 }
 
-// kept is what a step's result has at a path, as in id.path. The newest result of that id counts; "*" is whichever has something there.
+// kept is what a step's result has at a path, as in id.path. The newest result of that id counts; "*" is the newest one that has something
+// there, and needs no dot behind it.
 func (th *thread) kept(of string) (json.RawMessage, bool) {
 	id, path := of, ""
-	if i := strings.IndexAny(of, ".["); i >= 0 {
+	if i := strings.IndexAny(of, ".["); strings.HasPrefix(of, "*") {
+		id, path = "*", strings.TrimPrefix(of[1:], ".")
+	} else if i >= 0 {
 		id, path = of[:i], strings.TrimPrefix(of[i:], ".")
-	} else if strings.HasPrefix(of, "*") {
-		id, path = "*", of[1:]
 	}
 	th.mu.Lock()
 	defer th.mu.Unlock()

@@ -69,14 +69,14 @@ var _ = Describe("A placeholder in a script from a file", func() {
 		a := fromFile(`{"turns":[
 			[{"mcp":{"server":"ycodium","tool":"list","id":"l"}},
 			 {"mcp":{"server":"ycodium","tool":"text","id":"t"}},{"mcp":{"server":"ycodium","tool":"json","id":"j"}},
-			 {"say":"{{step:l.items.0.id}} {{step:l.items[name=b.c].id}} {{step:t}} {{step:j.n}} {{step:*.n}}"}],
+			 {"say":"{{step:l.items.0.id}} {{step:l.items[name=b.c].id}} {{step:t}} {{step:j.n}} {{step:*.n}} {{step:*items.0.id}} {{step:*items[name=b.c].id}} {{step:*}}"}],
 			[{"mcp":{"server":"ycodium","tool":"echo","arguments":{"id":"{{step:l.items.1.id}}","all":"{{step:l}}","text":"id {{step:l.items.1.id}}"},"id":"e"}},
 			 {"say":"{{step:e}}"}]]}`, fakeagent.Config{MCP: answering{
 			"list": {JSON: json.RawMessage(`{"content":[{"type":"text","text":"no"}],"structuredContent":{"items":[{"id":7,"name":"a"},{"id":8,"name":"b.c"}]}}`)},
 			"text": {JSON: json.RawMessage(`{"content":[{"type":"text","text":"plain"},{"type":"text","text":"more"}]}`), Text: "plain\nmore"},
 			"json": {JSON: json.RawMessage(`{"content":[{"type":"text","text":"{\"n\":[1]}"}]}`), Text: `{"n":[1]}`},
 		}})
-		Expect(a.run("go")).To(HaveAssistantText("7 8 plain [1] [1]"))
+		Expect(a.run("go")).To(HaveAssistantText(`7 8 plain [1] [1] 7 8 {"n":[1]}`))
 		Expect(a.StopSession(ctx, "a")).To(Succeed())
 		synctest.Wait() // until its servers are closed
 		Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a", MCPServers: []fakeagent.MCPServer{{Name: "ycodium"}}})).To(Succeed())

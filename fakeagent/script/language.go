@@ -188,8 +188,8 @@ func (s *MCPStep) shape(o *object) {
 	o.text(&s.Tool, "tool", must|filled, "the tool")
 	o.json(&s.Arguments, "arguments", "what it is given, {} by default", true)
 	o.text(&s.ID, "id", filled, "what {{step:id}} calls its result")
-	if strings.ContainsAny(s.ID, ".[}") {
-		o.fail("id", "must not hold a dot, a bracket or a brace, is %q", excerpt(s.ID))
+	if strings.ContainsAny(s.ID, ".[}*") {
+		o.fail("id", "must not hold a dot, a bracket, a brace or a star, is %q", excerpt(s.ID))
 	}
 	optional(o, &s.Row, "row", "the row that it has, instead of that of an MCP call")
 	o.steps(&s.Then, "then", 0, "plays when the call succeeded")

@@ -92,7 +92,7 @@ func describe(walk func(*object), step bool) schema {
 
 // Schema is the JSON Schema (draft 2020-12) of a script, indented. [Parse] and [ParseFile] accept no script that the schema refuses. Beyond
 // the schema they refuse equal keys, chunks that a text has not enough characters for, an error that goes with the status completed, two
-// questions with one id, base64 that is none, an id with a dot, bracket or brace, whole numbers too large for an int, and more than [MaxSize]
+// questions with one id, base64 that is none, an id with a dot, bracket, brace or star, whole numbers too large for an int, and more than [MaxSize]
 // bytes; and Parse refuses a placeholder where no text may stand.
 func Schema() []byte {
 	steps := make([]schema, len(kinds))

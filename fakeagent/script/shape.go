@@ -178,6 +178,9 @@ func (o *object) take(key string, f flags, want, begin string) (value, bool) {
 		m.taken = true
 		v = m.value
 	}
+	if strings.IndexByte(begin, v.first()) >= 0 {
+		return v, true
+	}
 	if v.stands(begin) {
 		if !v.filling() {
 			v.holes = true // it is not known yet
@@ -188,12 +191,12 @@ func (o *object) take(key string, f flags, want, begin string) (value, bool) {
 			o.unfilled(key, err)
 			return value{}, false
 		}
+		if strings.IndexByte(begin, v.first()) >= 0 {
+			return v, true
+		}
 	}
-	if strings.IndexByte(begin, v.first()) < 0 {
-		o.fail(key, "must be %s, is %s", want, v.excerpt())
-		return value{}, false
-	}
-	return v, true
+	o.fail(key, "must be %s, is %s", want, v.excerpt())
+	return value{}, false
 }
 
 // unfilled records that there is no value for a placeholder.
@@ -233,10 +236,10 @@ const (
 	isAny    = `"-0123456789tfn[{`
 )
 
-// knownText is a string. One with placeholders in it is not known until they are filled.
+// knownText is a string where placeholders may be. One that has some is not known until they are filled.
 func (o *object) knownText(v value, key string) (string, bool) {
 	text := v.string()
-	if !v.templated() || !hasPlaceholder(text) {
+	if !hasPlaceholder(text) {
 		return text, true
 	}
 	if !v.filling() {
@@ -250,6 +253,22 @@ func (o *object) knownText(v value, key string) (string, bool) {
 	return text, err == nil
 }
 
+// knownJSON is the same for any JSON.
+func (o *object) knownJSON(v value, key string) ([]byte, bool) {
+	if !v.hasHoles() {
+		return []byte(v.raw()), true
+	}
+	if !v.filling() {
+		v.holes = true
+		return nil, false
+	}
+	raw, err := v.fillJSON()
+	if err != nil {
+		o.unfilled(key, err)
+	}
+	return raw, err == nil
+}
+
 // text says whether there is one, and it is known.
 func (o *object) text(dst *string, key string, f flags, doc string) (there bool) {
 	switch o.mode {
@@ -258,7 +277,9 @@ func (o *object) text(dst *string, key string, f flags, doc string) (there bool)
 		if !ok {
 			return false
 		}
-		if *dst, ok = o.knownText(v, key); !ok {
+		if !v.templated() {
+			*dst = v.string()
+		} else if *dst, ok = o.knownText(v, key); !ok {
 			return false
 		}
 	case writing:
@@ -374,18 +395,10 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 			return
 		}
 		raw := []byte(v.raw())
-		if v.templated() && v.hasHoles() {
-			if !v.filling() {
-				v.holes = true
-				return
-			}
-			var err error
-			if raw, err = v.fillJSON(); err != nil {
-				o.unfilled(key, err)
-				return
-			}
+		if v.templated() {
+			raw, ok = o.knownJSON(v, key)
 		}
-		if raw[0] != 'n' {
+		if ok && raw[0] != 'n' {
 			*dst = compact(raw)
 		}
 	case writing:
@@ -425,7 +438,10 @@ func (o *object) words(dst *[]string, key, doc string, options ...string) {
 				o.fail(key, "must hold %s, holds %s", either(options), e.excerpt())
 				return
 			}
-			w, known := o.knownText(e, key)
+			w, known := e.string(), true
+			if e.templated() {
+				w, known = o.knownText(e, key)
+			}
 			if known && !slices.Contains(options, w) {
 				o.fail(key, "must hold %s, holds %q", either(options), excerpt(w))
 			}
@@ -669,13 +685,15 @@ func readStep(v value, dst *Step) *Error {
 	}
 	around := v.holes // of the step that this one stands in
 	v.holes = false
-	s, err := k.parse(keys[0].value)
+	var err *Error
+	if *dst, err = k.parse(keys[0].value); err != nil {
+		return err.behind(" (" + k.key + "): ")
+	}
 	if v.holes {
-		s = TemplateStep{k.key, string(compact([]byte(keys[0].raw()))), Branches(s)}
+		*dst = templateOf(*dst, keys[0].value)
 	}
 	v.holes = around
-	*dst = s
-	return err.behind(" (" + k.key + "): ")
+	return nil
 }
 
 func names(keys []member) string {

@@ -34,6 +34,11 @@ type TemplateStep struct {
 	branches [][]Step // in it
 }
 
+// templateOf is a step that was read, but for its placeholders, and what stands behind its key.
+func templateOf(s Step, v value) Step {
+	return TemplateStep{s.Key(), string(compact([]byte(v.raw()))), Branches(s)}
+}
+
 // Key is that of the step that it becomes.
 func (s TemplateStep) Key() string { return s.key }
 

@@ -339,7 +339,7 @@ var _ = Describe("A step of a file with placeholders", func() {
 		Entry("where an object is a text", `{"mcp":{"server":"s","tool":"t","arguments":"{{config.v}}"}}`, `"fix it"`, `arguments must be an object, is "fix it"`),
 		Entry("where an object is a list", `{"event":{"type":"x","payload":"{{config.v}}"}}`, `[1, 2]`, "payload must be an object, is [1,2]"),
 		Entry("where an object is null", `{"event":{"type":"x","payload":"{{config.v}}"}}`, `null`, "payload must be an object, is null"),
-		Entry("where an id has a dot", `{"mcp":{"server":"s","tool":"t","id":"{{config.v}}"}}`, `1.5`, `id must not hold a dot, a bracket or a brace, is "1.5"`),
+		Entry("where an id has a dot", `{"mcp":{"server":"s","tool":"t","id":"{{config.v}}"}}`, `1.5`, `id must not hold a dot, a bracket, a brace or a star, is "1.5"`),
 		Entry("where base64 is none", `{"raw":{"base64":"{{config.v}}"}}`, `"!"`, "base64 does not decode: illegal base64 data at input byte 0"),
 		Entry("where a tool completed and has an error", `{"tool":{"name":"x","status":"completed","error":"{{config.v}}"}}`, `"no"`, "error goes with the status failed only"),
 		Entry("where JSON would be too deep", `{"tool":{"name":"x","input":["{{config.v}}"]}}`, strings.Repeat("[", 10000)+strings.Repeat("]", 10000), "input: it is nested too deep with what is filled in"),
