@@ -457,6 +457,22 @@ var _ = Describe("A steer", func() {
 		Expect(a.wait(id)).To(EndCompleted())
 	})
 
+	It("is refused by a turn that was interrupted, even where it has not ended yet", func(ctx SpecContext) {
+		a := fromFile(`[{"hold":{"name":"here","steers":true}},{"say":"done{{steers}}"}]`, fakeagent.Config{})
+		own, interrupt := context.WithCancel(ctx)
+		taken := make(chan error, 1)
+		context.AfterFunc(own, func() {
+			_, err := steer(a, "a-turn-1", "late")
+			taken <- err
+		})
+		id, err := a.SendTurn(own, fakeagent.TurnInput{ThreadID: "a", Text: "go"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(a.Gate("a", "here").AwaitHeld(ctx)).To(Succeed())
+		interrupt()
+		rejected(<-taken)
+		Expect(a.wait(id)).To(EndCanceled())
+	})
+
 	It("waits at a gate for the test to steer it, where the script says so", func(ctx SpecContext) {
 		a := fromFile(`[{"hold":{"name":"here","steers":true}},{"say":"done{{steers}}"}]`, fakeagent.Config{})
 		id := a.send("go")

@@ -8,7 +8,7 @@ func (th *thread) steer(in TurnInput) (turnID string, err error) {
 	switch {
 	case t == nil || t.id != in.TurnID:
 		return "", Rejected(fmt.Errorf("agent %s %w: turn %s does not run", th.id, ErrNotSteered, in.TurnID))
-	case !t.steerable:
+	case !t.steerable || t.ctx.Err() != nil: // what an interrupted turn took nobody would read
 		return "", Rejected(fmt.Errorf("agent %s %w: turn %s is in %s", th.id, ErrNotSteered, t.id, t.doing()))
 	}
 	t.steers = append(t.steers, in.Text)

@@ -114,7 +114,10 @@ func NewHost(t T, opts ...Option) *Host {
 	return h
 }
 
-var errHostClosed = errors.New("timelinekit: the host is closed, as its test is over")
+var (
+	errHostClosed = errors.New("timelinekit: the host is closed, as its test is over")
+	errTestOver   = errors.New("the test is over")
+)
 
 func (h *Host) violate(format string, args ...any) {
 	h.mu.Lock()
@@ -227,7 +230,7 @@ func (h *Host) close() {
 func (h *Host) shut(a *agent) {
 	a.mu.Lock()
 	a.shut = true
-	h.found(a, a.loseAll(errHostClosed))
+	h.found(a, a.loseAll(errTestOver))
 	a.mu.Unlock()
 	h.tell(a)
 }

@@ -344,11 +344,11 @@ agent.turn_ended of agent-1-turn-2, completed`))
 			Expect(turn.Steer(ctx, "one")).To(Succeed())
 			two := steer(ctx, turn.AgentID, "two")
 			Expect(t.End()).To(Equal([]string{"timelinekit: at the end of the test:\n" +
-				`  agent agent-1: the message "one" never became a turn: timelinekit: the host is closed, as its test is over` + "\n" +
-				`  agent agent-1: the message "two" never became a turn: timelinekit: the host is closed, as its test is over`}))
+				`  agent agent-1: the message "one" never became a turn: the test is over` + "\n" +
+				`  agent agent-1: the message "two" never became a turn: the test is over`}))
 			Expect(turn.Wait(ctx)).To(EndCanceled())
 			_, err := two.Await(ctx)
-			Expect(err).To(MatchError(ContainSubstring("the host is closed, as its test is over")))
+			Expect(err).To(MatchError(`timelinekit: agent agent-1: the message "two" never became a turn: the test is over`))
 			_, err = host.Steer(ctx, turn.AgentID, "three")
 			Expect(err).To(MatchError("timelinekit: the host is closed, as its test is over"))
 		})
