@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
@@ -79,4 +80,51 @@ func ExampleConfig() {
 	// Output:
 	// turn 1, you said "good morning"
 	// turn 2, you said "good night"
+}
+
+// parrot is a provider of one's own on this engine: what it says is a script, and whatever else a host asks of it the engine answers.
+type parrot struct{ *fakeagent.Instance }
+
+func newParrot() (parrot, error) {
+	in, err := fakeagent.New(fakeagent.Config{Choose: func(in fakeagent.Input) (script.Script, error) {
+		return script.New(script.Think("what was that?"), script.Say(strings.ToUpper(in.Prompt))), nil
+	}})
+	return parrot{in}, err
+}
+
+// Probe is its own.
+func (parrot) Probe(context.Context) (fakeagent.Probe, error) {
+	return fakeagent.Probe{ID: "parrot", Label: "Parrot", Models: []fakeagent.Model{{ID: "grey", Label: "Grey", Default: true}}}, nil
+}
+
+// A provider of one's own needs little more than a rule for what its turns play.
+func ExampleProvider() {
+	ctx := context.Background()
+	agent, err := newParrot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer agent.Close()
+	var provider fakeagent.Provider = agent
+	over := make(chan bool)
+	provider.Subscribe(func(e event.Event) {
+		if d, ok := e.Payload.(event.Delta); ok {
+			fmt.Println(d.Stream, d.Text)
+		} else if _, ok := e.Payload.(event.TurnCompleted); ok {
+			close(over)
+		}
+	})
+	if err := provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a"}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := provider.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "hello"}); err != nil {
+		log.Fatal(err)
+	}
+	<-over
+	probe, _ := provider.Probe(ctx)
+	fmt.Println(probe.Label)
+	// Output:
+	// reasoning_text what was that?
+	// assistant_text HELLO
+	// Parrot
 }
