@@ -133,6 +133,8 @@ func (o *orchestrator) say(ctx context.Context, thread, text string) {
 	o.mu.Lock()
 	c := o.threads[thread]
 	turn := c.turn
+	before := len(c.messages)
+	c.messages = append(c.messages, message{"user", text}) // before the provider has it, as the answer may be quick
 	o.mu.Unlock()
 	id, err := o.adapter.SendTurn(ctx, fakeagent.TurnInput{ThreadID: thread, TurnID: turn, Text: text})
 	o.mu.Lock()
@@ -140,11 +142,11 @@ func (o *orchestrator) say(ctx context.Context, thread, text string) {
 	var coded interface{ Code() string }
 	switch {
 	case errors.As(err, &coded) && coded.Code() == "provider-rejected":
+		c.messages = slices.Delete(c.messages, before, before+1)
 		c.queue = append(c.queue, text)
 	case err != nil:
 		Fail(err.Error())
 	default:
-		c.messages = append(c.messages, message{"user", text})
 		Expect(turn == "" || id == turn).To(BeTrue(), "a steer is no turn of its own")
 	}
 }

@@ -131,8 +131,10 @@ func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClien
 		item.ItemType, item.Title, hold = cmp.Or(event.ItemType(s.Row.ItemType), event.DynamicToolCall), s.Row.Name, s.Row.Hold
 	}
 	err = t.call(item, func(item *event.Item) error {
-		if err := t.pause(hold); err != nil {
-			return err
+		if hold > 0 { // else a row that has opened is a call, whoever interrupts it
+			if err := t.pause(hold); err != nil {
+				return err
+			}
 		}
 		defer t.waits()()
 		client, err := connect()
