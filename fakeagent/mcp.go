@@ -146,9 +146,10 @@ func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClien
 			ctx = context.WithoutCancel(ctx)
 		}
 		result, err := client.CallTool(ctx, s.Tool, arguments)
-		if t.ctx.Err() != nil && err != nil && t.th.in.cfg.CancelCalls {
+		switch {
+		case err != nil && ctx.Err() != nil:
 			return errCanceled
-		} else if err != nil {
+		case err != nil:
 			return err
 		}
 		output := result.JSON

@@ -322,6 +322,23 @@ var _ = Describe("A call of an MCP server's tool", func() {
 				Expect(run).To(And(EndCanceled(), HaveItems(BeToolCall("mcp__clock__sleep", WithStatus(timeline.Completed)))))
 			})
 		})
+		It("is canceled by an interrupt where the config says so, and the next turn calls again", func() {
+			virtually(func(ctx context.Context, t *testing.T) {
+				cfg := fakeagent.Scripted()
+				cfg.CancelCalls = true
+				cfg.MCP = mcpcall.New(mcpcall.Serve("clock", newTools(nil)))
+				host := timelinekit.NewHost(t, timelinekit.WithProvider("fake-agent", fakeagent.NewT(t, cfg)))
+				began := time.Now()
+				turn := host.StartFakeAgentTurn(ctx, script.New(sleeping(9), script.Say("never")), timelinekit.MCPServers(clock...))
+				time.Sleep(3 * time.Second)
+				Expect(turn.Interrupt(ctx)).To(Succeed())
+				run := turn.Wait(ctx)
+				Expect(time.Since(began)).To(Equal(3 * time.Second))
+				Expect(run).To(And(EndCanceled(), HaveItems(BeToolCall("mcp__clock__sleep", WithError("canceled")))))
+				Expect(host.SendFakeAgentTurn(ctx, turn.AgentID, script.New(sleeping(1)))).To(And(
+					EndCompleted(), HaveItems(BeToolCall("mcp__clock__sleep", WithStatus(timeline.Completed)))))
+			})
+		})
 	})
 
 	Describe("uses one client for a server and a session", func() {
