@@ -393,7 +393,7 @@ func answer(ctx context.Context, h *Host, r *Request, likely bool, answers *[]st
 	next := string(fakeagent.Accept)
 	switch {
 	case likely && asks:
-		return h.Answer(ctx, r.AgentID, r.ID, r.firstOptions())
+		return h.Answer(ctx, r.AgentID, r.ID, event.FirstOptions(r.Questions))
 	case likely:
 	case len(*answers) == 0:
 		return fmt.Errorf("answers: there is none for %s; add a line", r.summary())
@@ -423,18 +423,6 @@ func (r *Request) summary() string {
 		ids = append(ids, fmt.Sprintf("%q (%s)", q.Question, q.ID))
 	}
 	return question + " " + strings.Join(ids, " and ")
-}
-
-// firstOptions are answers to what nobody has an opinion on.
-func (r *Request) firstOptions() map[string]any {
-	answers := map[string]any{}
-	for _, q := range r.Questions {
-		answers[q.ID] = ""
-		if len(q.Options) > 0 {
-			answers[q.ID] = q.Options[0].Label
-		}
-	}
-	return answers
 }
 
 // recording takes the events of one agent.

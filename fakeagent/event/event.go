@@ -342,6 +342,18 @@ func (ProcessStderr) payload()      {}
 func (ProcessRaw) payload()         {}
 func (Raw) payload()                {}
 
+// FirstOptions are answers for whoever has no opinion: to each question its first option, and to one without options an empty text.
+func FirstOptions(questions []Question) map[string]any {
+	answers := map[string]any{}
+	for _, q := range questions {
+		answers[q.ID] = ""
+		if len(q.Options) > 0 {
+			answers[q.ID] = q.Options[0].Label
+		}
+	}
+	return answers
+}
+
 // String is what is said of the agent, such as: the agent exited with code 1.
 func (p ProcessExit) String() string {
 	if p.Signal != "" {

@@ -302,3 +302,11 @@ var _ = DescribeTable("An item is a tool call unless its type is one of those th
 	Entry("a tool of the host", event.DynamicToolCall, true),
 	Entry("a type that this version does not know", event.ItemType("novel"), true),
 )
+
+var _ = Describe("The first options of questions", func() {
+	It("are an answer to each, and an empty text where there is nothing to choose from", func() {
+		Expect(event.FirstOptions([]event.Question{{ID: "color", Options: []event.Option{{Label: "Blue"}, {Label: "Green"}}}, {ID: "why"}})).
+			To(Equal(map[string]any{"color": "Blue", "why": ""}))
+		Expect(event.FirstOptions(nil)).To(BeEmpty())
+	})
+})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +62,9 @@ func (d *decision) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// accept is the answer where there is nobody to ask.
+const accept = decision(fakeagent.Accept)
+
 // to is the answer to one approval. Where it is not on offer the first one that is takes its place.
 func (d decision) to(asked event.RequestOpened) fakeagent.Decision {
 	answer := fakeagent.Decision(d)
@@ -70,18 +72,6 @@ func (d decision) to(asked event.RequestOpened) fakeagent.Decision {
 		answer = fakeagent.Decision(asked.Options[0])
 	}
 	return answer
-}
-
-// firstOptions are answers to questions that nobody has an opinion on.
-func firstOptions(asked event.UserInputRequested) map[string]any {
-	answers := map[string]any{}
-	for _, q := range asked.Questions {
-		answers[q.ID] = ""
-		if len(q.Options) > 0 {
-			answers[q.ID] = q.Options[0].Label
-		}
-	}
-	return answers
 }
 
 func (x *execCommand) run(ctx context.Context, c console) (code int) {
@@ -96,9 +86,8 @@ func (x *execCommand) run(ctx context.Context, c console) (code int) {
 		c.complain("fakeagent: exec: %s", strings.TrimPrefix(err.Error(), "fakeagent: "))
 		return exitUsage
 	}
-	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
+	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
 
 	t := &stage{console: c}
 	defer t.close(&code)
@@ -117,7 +106,7 @@ func (x *execCommand) run(ctx context.Context, c console) (code int) {
 		case event.RequestOpened:
 			_ = agent.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, x.Answer.to(p)) // a recorded one is open to nobody
 		case event.UserInputRequested:
-			_ = agent.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, firstOptions(p))
+			_ = agent.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, event.FirstOptions(p.Questions))
 		case event.TurnCompleted:
 			over <- p
 		}

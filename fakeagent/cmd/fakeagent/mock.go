@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,9 +44,8 @@ func (m *mockCommand) run(ctx context.Context, c console) (code int) {
 	if m.N != nil {
 		n = *m.N
 	}
-	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
+	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
 	t := &stage{console: c}
 	defer t.close(&code)
 
@@ -69,9 +67,9 @@ func (m *mockCommand) run(ctx context.Context, c console) (code int) {
 			out.update(host.AgentTimeline(name), over)
 			switch asked := e.Payload.(type) { // one that is over needs no answer
 			case event.RequestOpened:
-				_ = agent.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, consent(asked))
+				_ = agent.RespondToRequest(context.Background(), e.ThreadID, e.RequestID, accept.to(asked))
 			case event.UserInputRequested:
-				_ = agent.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, firstOptions(asked))
+				_ = agent.RespondToUserInput(context.Background(), e.ThreadID, e.RequestID, event.FirstOptions(asked.Questions))
 			}
 		})
 		id, err := host.CreateAgent(ctx, timelinekit.AgentID(name), timelinekit.Provider(name), timelinekit.Cwd(string(m.Cwd)))

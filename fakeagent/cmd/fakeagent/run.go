@@ -101,9 +101,8 @@ func valueOf(ctx *kong.DecodeContext) (string, error) {
 }
 
 func (r *runCommand) run(ctx context.Context, c console) (code int) {
-	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
+	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
 
 	t := &stage{console: c}
 	defer t.close(&code)
@@ -120,10 +119,10 @@ func (r *runCommand) run(ctx context.Context, c console) (code int) {
 		var err error
 		switch asked := e.Payload.(type) {
 		case event.RequestOpened:
-			err = host.Respond(context.Background(), e.ThreadID, e.RequestID, consent(asked))
+			err = host.Respond(context.Background(), e.ThreadID, e.RequestID, accept.to(asked))
 		case event.UserInputRequested:
 			if asked.ResponseMode == "" { // else nobody waits
-				err = host.Answer(context.Background(), e.ThreadID, e.RequestID, firstOptions(asked))
+				err = host.Answer(context.Background(), e.ThreadID, e.RequestID, event.FirstOptions(asked.Questions))
 			}
 		}
 		if err != nil {
@@ -157,6 +156,13 @@ func (r *runCommand) run(ctx context.Context, c console) (code int) {
 		t.Errorf("fakeagent: the output could not be written: %v", out.failed)
 	}
 	return code
+}
+
+// untilInterrupted ends at the first signal. A second one ends the process at once.
+func untilInterrupted(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, stop = signal.NotifyContext(ctx, interrupts()...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // interrupts are the signals that end a turn. A hangup is one because a command of the script has a process group of its own, and would
@@ -205,14 +211,6 @@ func every(d time.Duration, fn func()) (stop func()) {
 		close(quit)
 		<-over
 	}
-}
-
-// consent is the answer to an approval: there is nobody to ask.
-func consent(asked event.RequestOpened) fakeagent.Decision {
-	if len(asked.Options) == 0 || slices.Contains(asked.Options, string(fakeagent.Accept)) {
-		return fakeagent.Accept
-	}
-	return fakeagent.Decision(asked.Options[0])
 }
 
 // stage is the test that a host wants to have, where there is none.

@@ -95,7 +95,7 @@ func (u *usageCommand) run(ctx context.Context, c console) int {
 		line("record", r, nil)
 	}
 	if err != nil {
-		line("", nil, err)
+		line("record", nil, err)
 	}
 	if broken != nil {
 		c.complain("fakeagent: the output could not be written: %v", broken)
