@@ -75,8 +75,7 @@ func ExampleTrap() {
 
 // What the script does not say, a list of answers does: here a full answer, an update, an error and then silence.
 func ExampleConfig() {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
+	ctx := context.Background()
 	src, err := usagefake.New(usagefake.Config{Now: at, Quotas: []usagefake.Answer[usagefake.Quota]{
 		usagefake.Say(usagefake.Quota{Plan: "pro", Windows: []usagefake.Window{{ID: "weekly", UsedPercent: 40}, {ID: "session", UsedPercent: 5}}}),
 		usagefake.Say(usagefake.Quota{Sparse: true, Windows: []usagefake.Window{{ID: "session", UsedPercent: 6}}}),
@@ -89,16 +88,18 @@ func ExampleConfig() {
 	shown, _ := src.ReadQuota(ctx)
 	update, _ := src.ReadQuota(ctx)
 	fmt.Println(shown.Merge(update))
-	for range 2 {
-		_, err = src.ReadQuota(ctx)
-		fmt.Println(err)
-	}
+	_, err = src.ReadQuota(ctx)
+	fmt.Println(err)
+	impatient, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	_, err = src.ReadQuota(impatient)
+	fmt.Println("silence until the deadline:", errors.Is(err, context.DeadlineExceeded))
 	// Output:
 	// ok, plan pro, as of 2026-07-01T12:00:00Z
 	//   weekly: 40%, reset time unknown
 	//   session: 6%, reset time unknown
 	// connection reset
-	// usagefake: ReadQuota hung until its context was over: context deadline exceeded
+	// silence until the deadline: true
 }
 
 // A Config is strict about its JSON.
