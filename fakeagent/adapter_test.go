@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing/synctest"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,6 +24,7 @@ type orchestrator struct {
 
 	mu      sync.Mutex
 	threads map[string]*conversation
+	changed chan struct{} // closed by the next event
 }
 
 type conversation struct {
@@ -53,7 +53,7 @@ func newOrchestrator(cfg fakeagent.Config) *orchestrator {
 	if cfg.MCP == nil {
 		cfg.MCP = &drawing{}
 	}
-	o := &orchestrator{adapter: fakeagent.NewT(GinkgoT(), cfg), threads: map[string]*conversation{}}
+	o := &orchestrator{adapter: fakeagent.NewT(GinkgoT(), cfg), threads: map[string]*conversation{}, changed: make(chan struct{})}
 	o.adapter.Subscribe(func(e event.Event) {
 		text, err := json.Marshal(e)
 		Expect(err).NotTo(HaveOccurred())
@@ -75,6 +75,8 @@ func (o *orchestrator) start(ctx context.Context, thread string) {
 func (o *orchestrator) ingest(w arrival) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
 	c := o.threads[w.ThreadID]
 	if c == nil {
 		return
@@ -157,7 +159,7 @@ func (o *orchestrator) settled(thread string, answer func(request, asks string))
 		synctest.Wait()
 		o.mu.Lock()
 		c := *o.threads[thread]
-		pending := maps.Clone(c.pending)
+		pending, changed := maps.Clone(c.pending), o.changed
 		o.mu.Unlock()
 		switch {
 		case len(pending) > 0:
@@ -165,7 +167,7 @@ func (o *orchestrator) settled(thread string, answer func(request, asks string))
 				answer(id, asks)
 			}
 		case c.status == "running":
-			time.Sleep(time.Second)
+			<-changed
 		default:
 			return c
 		}
@@ -227,12 +229,12 @@ var _ = Describe("A host that knows agents by the contract of provider adapters"
 		o := newOrchestrator(fakeagent.Config{Script: "lane"})
 		o.start(ctx, "a")
 		o.say(ctx, "a", "lane:hold")
-		time.Sleep(time.Second)
+		synctest.Wait()
 		o.say(ctx, "a", "faster")
 		c := o.settled("a", nil)
 		Expect(c.messages).To(Equal([]message{{"user", "lane:hold"}, {"user", "faster"}, {"assistant", reply + " + faster"}}))
 		o.say(ctx, "a", "lane:stream")
-		time.Sleep(time.Second)
+		synctest.Wait()
 		o.say(ctx, "a", "lane:attach")
 		c = o.settled("a", nil)
 		Expect(c.queue).To(Equal([]string{"lane:attach"}))
@@ -247,7 +249,7 @@ var _ = Describe("A host that knows agents by the contract of provider adapters"
 			o := newOrchestrator(fakeagent.Config{Script: "lane"})
 			o.start(ctx, "a")
 			o.say(ctx, "a", prompt)
-			time.Sleep(50 * time.Millisecond)
+			synctest.Wait()
 			Expect(o.adapter.InterruptTurn(ctx, "a", "")).To(Succeed())
 			c := o.settled("a", func(_, asks string) { Fail(asks + " is still open") })
 			Expect(c.status).To(Equal("ready"), prompt)
@@ -265,7 +267,7 @@ var _ = Describe("A host that knows agents by the contract of provider adapters"
 		o := newOrchestrator(fakeagent.Config{Script: "lane"})
 		o.start(ctx, "a")
 		o.say(ctx, "a", "lane:hold")
-		time.Sleep(time.Second)
+		synctest.Wait()
 		o.say(ctx, "a", "faster")
 		o.settled("a", nil)
 		thread, err := o.adapter.ReadThread(ctx, "a")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -93,9 +94,9 @@ var _ = Describe("An approval", func() {
 			a := start(fakeagent.Scripted(), "")
 			defer a.Close()
 			id := a.send(`[{"approval":{"title":"rm","allow":[` + last + `]}},{"say":"never"}]`)
-			time.Sleep(time.Second)
+			synctest.Wait()
 			Expect(a.RespondToRequest(ctx, "a", "req-1", fakeagent.Accept)).To(Succeed())
-			time.Sleep(time.Second)
+			synctest.Wait()
 			Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
 			Expect(a.wait(id)).To(And(EndCanceled(), ContainItems(BeShellCall("rm", WithError("canceled")))))
 		},

@@ -417,7 +417,7 @@ var _ = Describe("A steer", func() {
 	It("is folded into the reply of the turn that holds, which stays one turn", bubble.InBubble, func(ctx SpecContext) {
 		a := executor(fakeagent.Config{Script: "lane", ReplyText: "reply"})
 		id := a.send("lane:hold")
-		time.Sleep(time.Second)
+		synctest.Wait()
 		for _, text := range []string{"faster", "and {{thread}}"} {
 			Expect(steer(a, id, text)).To(Equal(id))
 		}
@@ -450,7 +450,7 @@ var _ = Describe("A steer", func() {
 	It("is refused by a turn that takes none, which goes on", bubble.InBubble, func() {
 		a := executor(fakeagent.Config{Script: "stream"})
 		id := a.send("go")
-		time.Sleep(time.Second)
+		synctest.Wait()
 		_, err := steer(a, id, "faster")
 		rejected(err)
 		Expect(err).To(MatchError(HavePrefix(`agent a does not take a steer now: turn a-turn-1 is in step 1 {"say":{"text":"{{markdown}}"`)))
