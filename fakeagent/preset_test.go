@@ -309,10 +309,10 @@ var _ = Describe("The scripts that have a name", func() {
 		Entry("visualize", "visualize"),
 	)
 
-	DescribeTable("play the same events each time, which are in a file:", bubble.InBubble, func(name, prompt string) {
-		events := playedBy(fakeagent.Config{Script: name, StreamChunks: number(5)}, prompt)
-		file := strings.ReplaceAll(name+" "+strings.TrimPrefix(prompt, "lane:"), " go", "")
-		path := filepath.Join("testdata", "presets", strings.ReplaceAll(file, " ", "-")+".txtar")
+	DescribeTable("play the same events each time, which are in a file:", bubble.InBubble, func(file string, cfg fakeagent.Config, prompt string) {
+		cfg.StreamChunks, cfg.ReplayEventsPath = number(5), recording(subAgent)
+		events := playedBy(cfg, prompt)
+		path := filepath.Join("testdata", "presets", file+".txtar")
 		kept, err := golden.Read(path)
 		if err != nil && !golden.Update() {
 			Fail(err.Error())
@@ -323,20 +323,31 @@ var _ = Describe("The scripts that have a name", func() {
 		}
 		Expect(events).To(Equal(want.Text), "%s; if that is right, -understudy.update writes it", path)
 	},
-		Entry("plain", "plain", "go"), Entry("approval-tool", "approval-tool", "go"), Entry("async-question", "async-question", "go"),
-		Entry("stream", "stream", "go"), Entry("visualize", "visualize", "go"),
-		Entry("lane:plain", "lane", "lane:plain"), Entry("lane:stream", "lane", "lane:stream"), Entry("lane:approve", "lane", "lane:approve"),
-		Entry("lane:question", "lane", "lane:question"), Entry("lane:attach", "lane", "lane:attach"), Entry("lane:hold", "lane", "lane:hold"),
+		Entry("plain", "plain", fakeagent.Config{}, "go"),
+		Entry("approval-tool", "approval-tool", fakeagent.Config{Script: "approval-tool"}, "go"),
+		Entry("approval-tool, both at once", "approval-tool-both", fakeagent.Config{Script: "approval-tool", OpenBothApprovals: true}, "go"),
+		Entry("async-question", "async-question", fakeagent.Config{Script: "async-question"}, "go"),
+		Entry("stream", "stream", fakeagent.Config{Script: "stream"}, "go"),
+		Entry("visualize", "visualize", fakeagent.Config{Script: "visualize"}, "go"),
+		Entry("replay", "replay", fakeagent.Config{Script: "replay"}, "go"),
+		Entry("lane:plain", "lane-plain", fakeagent.Config{Script: "lane"}, "lane:plain"),
+		Entry("lane:stream", "lane-stream", fakeagent.Config{Script: "lane"}, "lane:stream"),
+		Entry("lane:approve", "lane-approve", fakeagent.Config{Script: "lane"}, "lane:approve"),
+		Entry("lane:question", "lane-question", fakeagent.Config{Script: "lane"}, "lane:question"),
+		Entry("lane:attach", "lane-attach", fakeagent.Config{Script: "lane"}, "lane:attach"),
+		Entry("lane:hold", "lane-hold", fakeagent.Config{Script: "lane"}, "lane:hold"),
 	)
 
 	It("begin every turn with turn.started and end it with one turn.completed, and start no process", bubble.InBubble, func() {
 		for _, name := range []string{"plain", "approval-tool", "async-question", "stream", "visualize", "lane", "replay"} {
-			a := executor(fakeagent.Config{Script: name, AllowShell: true, Spawn: func(cmd *exec.Cmd) error {
+			cfg := fakeagent.Config{Script: name, ReplayEventsPath: recording(subAgent), AllowShell: true}
+			cfg.Spawn = func(cmd *exec.Cmd) error {
 				Fail("a process starts: " + cmd.String())
 				return nil
-			}}).answers(fakeagent.Accept)
+			}
+			a := executor(cfg).answers(fakeagent.Accept)
 			for _, prompt := range []string{"go", "lane:approve", "lane:question", "lane:hold"} {
-				a.run(prompt)
+				Expect(a.run(prompt)).To(EndCompleted())
 			}
 			Expect(a.seen()).To(BeWellFormed(), name)
 			Expect(a.seen()[0].Payload).To(Equal(event.SessionStarted{}))
