@@ -155,6 +155,7 @@ func (t *turn) settle(a *approval, refused error) {
 	}
 	if refused != nil {
 		a.item.Status, a.item.Error = event.Failed, refused.Error()
+		t.values.err = a.item.Error
 		if refused == errDeclined {
 			a.item.Status = event.Declined
 		}

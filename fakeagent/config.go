@@ -70,10 +70,10 @@ type Config struct {
 	// AllowShell lets bash steps with run start real processes. Where it is false they fail the turn.
 	AllowShell bool
 
-	// Instant plays without any scripted wait. Timeouts and holds stay as they are.
+	// Instant plays without any scripted wait. Timeouts and gates stay as they are.
 	Instant bool
 
-	// Speed divides every scripted wait; 0 is 1. 10 is ten times as fast. It does not touch timeouts and holds.
+	// Speed divides every scripted wait; 0 is 1. 10 is ten times as fast. It does not touch timeouts and gates.
 	Speed float64
 
 	// Seed varies what a script leaves open: where a text that is sent in chunks is cut and, by up to a tenth, how long a scripted wait

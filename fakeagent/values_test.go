@@ -55,14 +55,14 @@ var _ = Describe("A placeholder in a script from a file", func() {
 	})
 
 	It("stands for the last decision, the last answers and the last error", bubble.InBubble, func() {
-		a := fromFile(`[{"say":"{{decision}}|{{answers}}|{{error}}"},{"approval":{"title":"x"}},
+		a := fromFile(`[{"say":"{{decision}}|{{answers}}|{{error}}"},{"approval":{"title":"x"}},{"say":"{{error}}"},
 			{"question":{"questions":[{"id":"color","header":"C","question":"?"}],"blocking":true}},
 			{"mcp":{"server":"ycodium","tool":"none"}},{"say":"{{decision}}|{{answers}}|{{error}}"}]`, fakeagent.Config{MCP: answering{}}).answers(fakeagent.Decline)
 		a.run("go")
-		Expect(a.deltas()).To(Equal([]string{"|{}|", `decline|{"color":"Blue"}|no such tool`}))
+		Expect(a.deltas()).To(Equal([]string{"|{}|", "declined by the user", `decline|{"color":"Blue"}|no such tool`}))
 		By("which the next turn knows nothing of")
 		a.run("go")
-		Expect(a.deltas()[2]).To(Equal("|{}|"))
+		Expect(a.deltas()[3]).To(Equal("|{}|"))
 	})
 
 	It("stands for what an mcp step with an id returned, in this turn and in later ones of the thread, and takes its type", bubble.InBubble, func(ctx SpecContext) {
