@@ -53,6 +53,8 @@ func politely(m message) string {
 		return fmt.Sprintf(introduce, m.ID)
 	case "tools/call":
 		return fmt.Sprintf(greets, m.ID)
+	case "tools/list":
+		return fmt.Sprintf(listed, m.ID, "")
 	}
 	return ""
 }
@@ -229,6 +231,19 @@ var badServers = map[string]func(){
 				return nothingAtAll(m, says)
 			}
 			return politely(m)
+		}))
+	},
+	"answers late": func() {
+		var late []string // an answer that is still to come
+		calls := 0
+		onStdio(to("tools/call", func(m message, says string) string {
+			if calls++; calls == 1 {
+				late = append(late, strings.Replace(politely(m), "hello", "late", 1))
+				return nothingAtAll(m, says)
+			}
+			answers := strings.Join(append(late, politely(m)), "\n")
+			late = nil
+			return answers
 		}))
 	},
 	"leaves a child behind": func() {

@@ -2,9 +2,18 @@ package mcpcall
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// Tap is a transport that taps another one, and takes what it has tapped.
+func Tap(t mcp.Transport) (tapped mcp.Transport, take func() json.RawMessage) {
+	tapping := &tap{transport: t}
+	return tapping, tapping.take
+}
 
 // Grace sets how long a command has to end.
 func Grace(d time.Duration) (restore func()) {

@@ -30,8 +30,9 @@ import (
 
 // goodServers are servers on stdio that behave.
 var goodServers = map[string]func(){
-	"tools":  serveTools,
-	"strict": serveStrictly,
+	"tools":      serveTools,
+	"strict":     serveStrictly,
+	"as written": func() { onStdio(returning(asWritten)) },
 }
 
 // logVariable names a file in which a server on stdio tells what happened to it.

@@ -3,15 +3,16 @@
 //
 //	agent, err := fakeagent.New(fakeagent.Config{Script: "steps", MCP: mcpcall.New()})
 //
-// A session with a server is opened by the first call and closed with the agent's session. One that broke, since the server died or
-// broke the protocol, is closed at once, and the next call opens another. A server that was only too slow keeps its session.
+// A session with a server is opened by the first request and closed with the agent's session. One that broke, since the server died or
+// broke the protocol, is closed at once, and the next request opens another. A server that was only too slow keeps its session.
 //
-// The server sees initialize, notifications/initialized and tools/call, in this order, and no other request; a call that took too long is
-// followed by notifications/cancelled. The handshake and each call have 10 seconds.
+// The server sees initialize and notifications/initialized, in this order, then tools/call, and tools/list where a step waits for a tool:
+// no other request. One that took too long is followed by notifications/cancelled. The handshake, each call, and each list with all of its
+// pages have 10 seconds.
 //
 // No error of this package holds a server's URL, a header, or a value of its environment, if that has four characters or more, or a
-// word of one that has eight. What a tool returns is passed on as it is, but for what the SDK does to structuredContent: it reads it as
-// Go values, so keys come out sorted and numbers as float64 has them.
+// word of one that has eight. What a tool returns is passed on as it came, with the order of its keys and the digits of its numbers; only
+// white space between tokens and the escapes of <, > and & are taken out.
 package mcpcall
 
 import (
@@ -22,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
@@ -44,11 +46,14 @@ var grace = 2 * time.Second
 var withTimeout = context.WithTimeout
 
 const (
-	// limit is for the handshake, and for each call.
+	// limit is for the handshake, for each call, and for each list.
 	limit = 10 * time.Second
 
 	// largest is how long a result may be, as JSON.
 	largest = 4 << 20
+
+	// mostPages of a list of tools are asked for. On virtual time, no other limit would end a list that never does.
+	mostPages = 1000
 
 	calm = "2025-11-25"
 )
@@ -63,9 +68,16 @@ func Newest() Option { return func(c *client) { c.version = "" } }
 // Serve calls a server of the test's own process, over memory, wherever a session has one of that name. It works on virtual time.
 func Serve(name string, s *mcp.Server) Option { return func(c *client) { c.inMemory[name] = s } }
 
+// Dial connects to servers that have a URL by a function, such as the DialContext of a listener in memory: package pipe of mockproc has one, which
+// works on virtual time. It stands for the network, whatever host and port a URL has.
+func Dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) Option {
+	return func(c *client) { c.dialer = dial }
+}
+
 type client struct {
 	version  string
 	inMemory map[string]*mcp.Server
+	dialer   func(ctx context.Context, network, address string) (net.Conn, error) // nil is that of package http
 }
 
 // New is the client for fakeagent.Config.
@@ -77,7 +89,7 @@ func New(opts ...Option) fakeagent.MCP {
 	return c
 }
 
-// session is what calls one server. It opens a link at the first call, and another one at the next call after that broke.
+// session is what asks one server. It opens a link when it is made, and another one at the next request after that broke.
 //
 // The server's configuration is in functions and behind pointers only, so that no session prints it.
 type session struct {
@@ -88,7 +100,8 @@ type session struct {
 
 	sdk  *mcp.ClientSession // nil where there is no link
 	wire wire
-	slow bool // the last call got no answer in time
+	tap  *tap
+	slow bool // the last request got no answer in time
 }
 
 // wire is what carries a session.
@@ -120,7 +133,7 @@ func (c *client) dial(ctx context.Context, to fakeagent.MCPConnect) (wire, error
 	case to.Server.URL != "" && to.Server.Command != "":
 		return nil, errors.New("it has a Command and a URL; give one of them")
 	case to.Server.URL != "":
-		return newWeb(to.Server)
+		return newWeb(to.Server, c.dialer)
 	case to.Server.Command != "":
 		return newProcess(to)
 	}
@@ -136,14 +149,18 @@ func (s *session) open(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, w.close)() // the SDK would go on with what it waits for
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "fake-agent", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	s.sdk, err = sdk.Connect(ctx, w.transport(), &mcp.ClientSessionOptions{ProtocolVersion: s.version})
+	tap := &tap{transport: w.transport()}
+	if w, ok := w.(*web); ok {
+		sdk.AddSendingMiddleware(w.agree)
+	}
+	s.sdk, err = sdk.Connect(ctx, tap, &mcp.ClientSessionOptions{ProtocolVersion: s.version})
 	if err != nil {
 		s.sdk = nil
 		err = s.failed("did not open a session", why(ctx, w, err))
 		w.close()
 		return err
 	}
-	s.wire = w
+	s.wire, s.tap = w, tap
 	return nil
 }
 
@@ -191,35 +208,43 @@ func answered(err error) *jsonrpc.Error {
 	return answer
 }
 
-func (s *session) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (fakeagent.MCPResult, error) {
+// ask gives a request of the server the time that it has, over a new link if there is none. what says what was asked for.
+func (s *session) ask(ctx context.Context, what string, request func(context.Context) error) error {
 	if s.sdk == nil {
 		if err := s.open(ctx); err != nil {
-			return fakeagent.MCPResult{}, err
+			return err
 		}
 	}
 	ctx, cancel := withTimeout(ctx, limit)
 	defer cancel()
-	r, err := s.sdk.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if answered(err) != nil {
-		err = s.failed("failed the call of "+tool, why(ctx, s.wire, err))
+	err := request(ctx)
+	switch {
+	case err == nil:
+		s.slow = false
+	case answered(err) != nil:
+		err = s.failed("failed "+what, why(ctx, s.wire, err))
 		if s.wire.refusal() != "" {
 			s.hangUp()
 		}
-		return fakeagent.MCPResult{}, err
-	}
-	if err != nil {
-		err = s.failed("did not answer the call of "+tool, why(ctx, s.wire, err))
+	default:
+		err = s.failed("did not answer "+what, why(ctx, s.wire, err))
 		if s.slow = ctx.Err() != nil; !s.slow || s.wire.sign() != "" {
 			s.hangUp()
 		}
+	}
+	return err
+}
+
+func (s *session) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (fakeagent.MCPResult, error) {
+	var r *mcp.CallToolResult
+	err := s.ask(ctx, "the call of "+tool, func(ctx context.Context) (err error) {
+		r, err = s.sdk.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		return err
+	})
+	if err != nil {
 		return fakeagent.MCPResult{}, err
 	}
-	s.slow = false
-	raw, err := json.Marshal(r)
-	if err != nil {
-		return fakeagent.MCPResult{}, s.failed("returned a result that cannot be kept", err.Error())
-	}
-	raw = []byte(unescape.Replace(string(raw)))
+	raw := tidy(s.tap.take())
 	if len(raw) > largest {
 		return fakeagent.MCPResult{}, s.failed("returned too much", fmt.Sprintf("the result is %d bytes long; the limit is %d", len(raw), largest))
 	}
@@ -232,8 +257,50 @@ func (s *session) CallTool(ctx context.Context, tool string, arguments json.RawM
 	return fakeagent.MCPResult{JSON: raw, Text: strings.Join(texts, "\n"), IsError: r.IsError}, nil
 }
 
-// unescape takes back what encoding/json escapes for HTML, which canonical items have as it is.
-var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+func (s *session) ListTools(ctx context.Context) ([]string, error) {
+	var names []string
+	var next string
+	err := s.ask(ctx, "the request for its tools", func(ctx context.Context) (err error) {
+		names, next, err = toolsOf(ctx, s.sdk)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case next != "":
+		return nil, s.failed("listed its tools without end", fmt.Sprintf("its last page still names a next one, %q; the last of all must name none", next))
+	case len(names) == 0 && !hasTools(s.sdk):
+		return nil, s.failed("has no tools", "it lists none, and its answer to initialize does not say that it can have any")
+	}
+	return names, nil
+}
+
+// toolsOf are the names on all pages of the list, and the next page where that has no end.
+func toolsOf(ctx context.Context, sdk *mcp.ClientSession) (names []string, next string, err error) {
+	var params *mcp.ListToolsParams
+	for range mostPages {
+		page, err := sdk.ListTools(ctx, params)
+		if err != nil {
+			return nil, "", err
+		}
+		page.TTLMs = 0 // or the SDK would keep it for as long as the server allows, and not ask anew
+		for _, tool := range page.Tools {
+			names = append(names, tool.Name)
+		}
+		if page.NextCursor == "" || page.NextCursor == next {
+			return names, page.NextCursor, nil
+		}
+		next = page.NextCursor
+		params = &mcp.ListToolsParams{Cursor: next}
+	}
+	return names, next, nil
+}
+
+// hasTools says whether a server has promised tools. One that has not may get some all the same, if it was made with the SDK.
+func hasTools(sdk *mcp.ClientSession) bool {
+	capabilities := sdk.InitializeResult().Capabilities
+	return capabilities != nil && capabilities.Tools != nil
+}
 
 // hangUp gives a broken link up.
 func (s *session) hangUp() {

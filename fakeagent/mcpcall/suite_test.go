@@ -23,7 +23,7 @@ const serverVariable = "UNDERSTUDY_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(serverVariable); name != "" {
-		for _, servers := range []map[string]func(){goodServers, badServers} {
+		for _, servers := range []map[string]func(){goodServers, badServers, listServers} {
 			if serve := servers[name]; serve != nil {
 				serve()
 				os.Exit(0)

@@ -31,6 +31,7 @@ type web struct {
 	end    context.CancelFunc
 
 	mu           sync.Mutex
+	version      string    // of the protocol, once it was agreed on
 	last, stream *exchange // the last message, and what all answers come by if the server has a stream for them
 }
 
@@ -42,7 +43,7 @@ type exchange struct {
 
 var errTooLong = fmt.Errorf("its answer is longer than %d bytes, the limit", largest)
 
-func newWeb(m fakeagent.MCPServer) (*web, error) {
+func newWeb(m fakeagent.MCPServer, dial func(context.Context, string, string) (net.Conn, error)) (*web, error) {
 	u, err := url.Parse(m.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("its URL is none that begins with http:// or https:// and names a host")
@@ -50,6 +51,9 @@ func newWeb(m fakeagent.MCPServer) (*web, error) {
 	w := &web{server: m, url: u, base: &http.Transport{Proxy: http.ProxyFromEnvironment}, last: &exchange{}, stream: &exchange{}}
 	if usual, ok := http.DefaultTransport.(*http.Transport); ok { // a test may have put something else there
 		w.base = usual.Clone()
+	}
+	if dial != nil {
+		w.base.Proxy, w.base.DialContext = nil, dial
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	return w, nil
@@ -82,6 +86,33 @@ func (c plain) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
+// agree is for a client that sends over the web, which thereby knows the version that was agreed on.
+func (w *web) agree(send mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if agreed := req.GetSession().(*mcp.ClientSession).InitializeResult(); agreed != nil {
+			w.mu.Lock()
+			w.version = agreed.ProtocolVersion
+			w.mu.Unlock()
+		}
+		return send(ctx, method, req)
+	}
+}
+
+// introduce adds the headers that say what is sent by which version of the protocol, where the SDK does not know: see [tap]. From the version
+// after the calm one on it knows for requests, which have the version in them.
+func (w *web) introduce(req *http.Request) {
+	const versionHeader = "Mcp-Protocol-Version"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.server.SSE || w.version == "" || req.Header.Get(versionHeader) != "" {
+		return
+	}
+	req.Header.Set(versionHeader, w.version)
+	if method, ok := req.Context().Value(notification{}).(string); ok && w.version > calm {
+		req.Header.Set("Mcp-Method", method)
+	}
+}
+
 // RoundTrip adds the headers, and looks at what comes back before the SDK does.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	e := &exchange{}
@@ -106,6 +137,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 	}
 	req = req.Clone(ctx)
+	w.introduce(req)
 	for k, v := range w.server.Headers {
 		req.Header.Set(k, v)
 	}
