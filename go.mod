@@ -13,6 +13,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/mock v0.6.0
 	golang.org/x/tools v0.45.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

@@ -388,7 +388,7 @@ var _ = Describe("Which script a prompt runs", func() {
 		})
 		It("refuses a script that it does not know, and names the ones it does", func() {
 			_, err := fakeagent.New(fakeagent.Config{Script: "stepps"})
-			Expect(err).To(MatchError(`fakeagent: unknown script "stepps", did you mean "steps"? There are plain, approval-tool, async-question, stream, replay, visualize, lane, steps, or the path of a file that ends in .json`))
+			Expect(err).To(MatchError(`fakeagent: unknown script "stepps", did you mean "steps"? There are plain, approval-tool, async-question, stream, replay, mcp-send, visualize, lane, steps, or the path of a file that ends in .json`))
 		})
 		It("refuses a speed that is negative or no number", func() {
 			_, err := fakeagent.New(fakeagent.Config{Speed: -1})

@@ -23,13 +23,15 @@ type Config struct {
 	//	async-question  asks something on a thread's first turn, which does not wait: the answer is the next prompt; then as plain
 	//	stream          answers in Markdown, in StreamChunks pieces
 	//	visualize       calls visualize_visualize of BuiltInServer
+	//	mcp-send        calls tools of BuiltInServer. A prompt that is an object in JSON is what send_message gets; an array of
+	//	                {"tool","arguments"} are calls, one after the other; any other is as plain. With a PlaybookPath, see there
 	//	lane            does what the prompt says: lane:plain, stream, approve, question, attach or hold; the first such word counts,
 	//	                and any other prompt is plain
 	//	replay          plays the events of ReplayEventsPath
 	//	steps           plays the script that the prompt carries; see [Scripted]
 	//
 	// Or it is the path of a file of scripts whose name ends in .json, which [New] reads; see [script.File]. A relative one is relative to the
-	// working directory. All but replay and steps are such files themselves, in the folder presets of this package, to be copied and changed;
+	// working directory. All but mcp-send, replay and steps are such files themselves, in the folder presets of this package, to be copied and changed;
 	// lane has one for each word.
 	Script string
 
@@ -52,8 +54,23 @@ type Config struct {
 	ReplayTaskHoldMs *int     // those after each task.started, besides; nil is 3000
 	ReplayAllow      []string // the types of events that are played; nil is [ReplayDefault]
 
-	// BuiltInServer is the MCP server that the host puts into each session, as visualize calls it; "" is ycodium.
+	// BuiltInServer is the name of the MCP server that the host puts into each session. Steps that name no server mean this one. "" is ycodium.
 	BuiltInServer string
+
+	// PlaybookPath is a file that says what mcp-send plays on each thread, an absolute path; see package playbook. It is read once, when a thread
+	// has its first turn. Each turn plays the next batch of its thread's line: the one for its prompt, where it says for which it is. Steers are
+	// taken while a batch plays that ends with awaitSteer. A turn without a batch is one of mcp-send without a playbook. Who has which line, what
+	// was played and what calls returned outlives the session, but not the instance.
+	//
+	// Of a file that cannot be read, or that is wrong, every turn says so, and calls nothing.
+	PlaybookPath string
+
+	// WholePlaybook makes it a violation if something of the playbook was not played when the instance is closed; see [Instance.PlaybookLeft].
+	WholePlaybook bool
+
+	// LeadingBlocks are regular expressions for what hosts put before a prompt: mcp-send does not look at it. Each is anchored, and matches one
+	// block, which begins a line. nil is [LeadingBlocksDefault].
+	LeadingBlocks []string
 
 	// OpenBothApprovals has approval-tool ask both at once. It is for the script of that name, and not for a copy.
 	OpenBothApprovals bool
@@ -122,8 +139,9 @@ type Input struct {
 	Cwd         string
 	Prompt      string
 	Attachments []Attachment // of the prompt
-	Turn        int          // the agent's Nth turn, from 1
+	Turn        int          // the agent's Nth turn, from 1; a steer that a script awaited counts as one
 	Attempt     int          // the Nth time that this agent got this very prompt, from 1
+	Steer       bool         // the prompt is a steer that a script awaited: what is chosen goes on in its turn
 }
 
 // role is what an instance calls itself, and where its scripts come from.
@@ -131,6 +149,7 @@ type role struct {
 	probe  Probe
 	choose func(*thread, Input) (script.Script, error)
 	play   func(*turn) error // instead of a script; may be nil
+	book   *book             // what it plays where it can, or nil
 }
 
 func (cfg Config) role() (r role, err error) {
@@ -139,9 +158,17 @@ func (cfg Config) role() (r role, err error) {
 		r.choose = (*thread).scriptFor
 	} else {
 		r.probe = Probe{"fake", "Fake", []Model{{ID: "fake", Label: "Fake", Default: true}, {ID: "fake-large", Label: "Fake large"}}}
-		if cfg.Script == "replay" {
+		switch cfg.Script {
+		case "replay":
 			r.play = (*turn).replay
-		} else {
+		case "mcp-send":
+			if r.choose, err = cfg.mcpSend(); err != nil {
+				return role{}, err
+			}
+			if cfg.PlaybookPath != "" && cfg.Choose == nil {
+				r.book = &book{path: cfg.PlaybookPath}
+			}
+		default:
 			file, err := cfg.file()
 			if err != nil {
 				return role{}, err
@@ -151,6 +178,9 @@ func (cfg Config) role() (r role, err error) {
 				return th.pick(f, in), err
 			}
 		}
+	}
+	if cfg.WholePlaybook && r.book == nil {
+		return role{}, errors.New("fakeagent: WholePlaybook is set, but there is no playbook: Script is to be mcp-send, with a PlaybookPath and no Choose")
 	}
 	if cfg.Choose != nil {
 		r.play = nil

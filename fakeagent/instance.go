@@ -72,6 +72,7 @@ func New(cfg Config) (*Instance, error) {
 // Close interrupts every turn and waits until all have ended. It must not be called from inside a subscriber's function.
 func (in *Instance) Close() error {
 	in.mu.Lock()
+	again := in.closed
 	in.closed = true
 	threads := make([]*thread, 0, len(in.threads))
 	for _, th := range in.threads {
@@ -94,6 +95,11 @@ func (in *Instance) Close() error {
 	in.turns.Wait()
 	for _, th := range threads {
 		th.disconnect()
+	}
+	if left := ""; in.cfg.WholePlaybook && !again {
+		if left = in.PlaybookLeft(); left != "" {
+			in.violate("the playbook was not played to its end: %s", left)
+		}
 	}
 	return nil
 }
@@ -360,12 +366,13 @@ type thread struct {
 	died      string // how its process ended, if it did
 	active    *turn
 	turns     int            // how many there were
+	steered   int            // how many awaited steers were played
 	requests  int            // how many there were
 	attempts  map[uint64]int // how often each prompt came, by its hash
 	taken     map[int]int    // how often each route of .fake-agent.json was taken
 	pending   map[string]*approval
 	questions map[string]*question // those that are open and block
-	results   []result             // of mcp steps with an id, the newest last; they outlive the session
+	results   []result             // of calls, the newest last; they outlive the session
 	clients   map[string]MCPClient // of the servers that were called; the turn that runs has them to itself
 	record    record
 
@@ -383,9 +390,14 @@ type outgoing struct {
 func (th *thread) newTurn(ctx context.Context, input TurnInput) *turn {
 	th.turns++
 	input.Attachments = slices.Clone(input.Attachments)
-	t := &turn{th: th, n: th.turns, id: th.id + "-turn-" + strconv.Itoa(th.turns), input: input}
+	t := &turn{th: th, n: th.turns, id: th.id + "-turn-" + strconv.Itoa(th.turns), input: input, prompt: input}
+	if b := th.in.role.book; b != nil {
+		t.batch = b.pick(th, input.Text, false)
+		t.await(t.batch)
+	}
 	t.ctx, t.cancel = context.WithCancel(pprof.WithLabels(ctx, pprof.Labels(doingLabel, t.id)))
 	th.active = t
+	th.record.says(t.id, input.Text) // now, since a steer may come before the turn plays
 	return t
 }
 

@@ -99,4 +99,6 @@ func (m slowMCP) CallTool(context.Context, string, json.RawMessage) (fakeagent.M
 	return fakeagent.MCPResult{}, nil
 }
 
+func (m slowMCP) ListTools(context.Context) ([]string, error) { return nil, nil }
+
 func (slowMCP) Close() error { return nil }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -67,13 +68,15 @@ type MCPConnect struct {
 type MCPClient interface {
 	// CallTool calls a tool with an object. The error is a call that got no result.
 	CallTool(ctx context.Context, tool string, arguments json.RawMessage) (MCPResult, error)
+	// ListTools is the names of all tools that the server has now, asked anew each time.
+	ListTools(ctx context.Context) ([]string, error)
 	// Close ends the session, and the server if it is a command. It does not take longer than a few seconds.
 	Close() error
 }
 
 // MCPResult is what a tool returned.
 type MCPResult struct {
-	JSON    json.RawMessage // all of it, as the protocol has it
+	JSON    json.RawMessage // all of it, as the protocol has it, without white space
 	Text    string          // its text content
 	IsError bool            // the tool says that it failed
 }
@@ -81,28 +84,20 @@ type MCPResult struct {
 var errNoMCP = errors.New("no MCP client: set Config.MCP to mcpcall.New()")
 
 func (t *turn) mcp(s script.MCPStep) error {
-	failed := false
-	call := func(name string, connect func() (MCPClient, error)) error {
-		ok, err := t.callMCP(s, name, connect)
-		failed = failed || !ok
-		return err
-	}
-	servers := t.th.session.MCPServers
-	if s.Server != "*" {
-		i := slices.IndexFunc(servers, func(m MCPServer) bool { return m.Name == s.Server })
-		if i < 0 {
-			if err := call(s.Server, func() (MCPClient, error) { return nil, unknownServer(s.Server, servers) }); err != nil {
-				return err
-			}
-			servers = nil
-		} else {
-			servers = servers[i : i+1]
+	servers := []string{s.Server}
+	if s.Server == "*" {
+		servers = nil
+		for _, m := range t.th.session.MCPServers {
+			servers = append(servers, m.Name)
 		}
 	}
-	for _, m := range servers {
-		if err := call(m.Name, func() (MCPClient, error) { return t.th.connect(m) }); err != nil {
+	failed := false
+	for _, name := range servers {
+		ok, err := t.callMCP(s, t.serverName(name))
+		if err != nil {
 			return err
 		}
+		failed = failed || !ok
 	}
 	if failed {
 		return t.steps(s.Else, 0)
@@ -110,95 +105,132 @@ func (t *turn) mcp(s script.MCPStep) error {
 	return t.steps(s.Then, 0)
 }
 
-func unknownServer(name string, servers []MCPServer) error {
-	var have []string
-	for _, m := range servers {
-		have = append(have, m.Name)
-	}
-	return fmt.Errorf("no MCP server %q in the session config (have: %s)", name, cmp.Or(strings.Join(have, ", "), "none"))
+// serverName is the server that a step means.
+func (t *turn) serverName(name string) string {
+	return cmp.Or(name, t.th.in.cfg.text("builtInServer"))
+}
+
+// unknownServer is a server that the session has not.
+type unknownServer struct {
+	name string
+	have []string
+}
+
+func (e *unknownServer) Error() string {
+	return fmt.Sprintf("no MCP server %q in the session config (have: %s)", e.name, cmp.Or(strings.Join(e.have, ", "), "none"))
 }
 
 // callMCP is one call, and whether it succeeded. An interrupt does not cut it short, as a server would not know how far it got, unless the
 // config says so.
-func (t *turn) callMCP(s script.MCPStep, server string, connect func() (MCPClient, error)) (ok bool, err error) {
-	arguments := s.Arguments
-	if arguments == nil {
-		arguments = json.RawMessage("{}")
-	}
+func (t *turn) callMCP(s script.MCPStep, server string) (ok bool, err error) {
+	arguments := orNone(s.Arguments)
 	item := event.Item{ItemType: event.MCPToolCall, Title: "mcp__" + server + "__" + s.Tool, Data: timeline.Unknown{Input: arguments}}
 	var hold time.Duration
 	if s.Row != nil {
 		item.ItemType, item.Title, hold = cmp.Or(event.ItemType(s.Row.ItemType), event.DynamicToolCall), s.Row.Name, s.Row.Hold
 	}
-	err = t.call(item, func(item *event.Item) error {
+	how, text := " failed: ", ""
+	err = t.call(item, func(item *event.Item) (failed error) {
+		defer func() {
+			if failed != nil {
+				text = reason(failed)
+			}
+		}()
 		if hold > 0 { // else a row that has opened is a call, whoever interrupts it
 			if err := t.pause(hold); err != nil {
 				return err
 			}
 		}
-		defer t.waits()()
-		client, err := connect()
-		if err != nil {
-			return err
-		}
+		t.label(fmt.Sprintf(`step %d {"mcp":{"server":%q,"tool":%q}}`, t.branch.Load().index.Load()+1, server, s.Tool)) // the whole step may be large
+		defer pprof.SetGoroutineLabels(t.ctx)
 		ctx := t.ctx
 		if !t.th.in.cfg.CancelCalls {
 			ctx = context.WithoutCancel(ctx)
 		}
-		result, err := client.CallTool(ctx, s.Tool, arguments)
+		client, err := t.th.connect(ctx, server)
+		if err != nil {
+			return err
+		}
+		got, err := client.CallTool(ctx, s.Tool, arguments)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return errCanceled
 		case err != nil:
 			return err
 		}
-		output := result.JSON
+		output := got.JSON
 		if s.Row != nil {
-			output = asJSON(result.Text)
+			output = json.RawMessage(asJSON(got.Text))
 		}
 		item.Data = timeline.Unknown{Input: arguments, Output: output}
-		if result.IsError {
-			return errors.New(cmp.Or(result.Text, "the tool says that it failed"))
+		if got.IsError {
+			return errors.New(cmp.Or(got.Text, "the tool says that it failed"))
 		}
-		if ok = true; s.ID != "" {
-			t.th.keep(s.ID, result.value())
-		}
+		ok, how, text = true, ": ", cmp.Or(string(got.structured()), got.Text)
+		t.th.keep(result{s.ID, got.value(), true})
 		return nil
 	})
+	if s.Report {
+		t.reports(t.toolName(server, s.Tool), how, text)
+	}
 	return ok, err
 }
 
-// value is what a script refers to: the structured content, else the first text as the JSON that it is, else that text.
-func (r MCPResult) value() json.RawMessage {
-	var all struct {
-		Structured json.RawMessage `json:"structuredContent"`
-		Content    []struct{ Text string }
+// orNone are the arguments of a call.
+func orNone(arguments json.RawMessage) json.RawMessage {
+	if arguments == nil {
+		return json.RawMessage("{}")
 	}
-	if err := json.Unmarshal(r.JSON, &all); err == nil && len(all.Structured) > 0 && string(all.Structured) != "null" {
-		return all.Structured
+	return arguments
+}
+
+// structured is the structured content, or "".
+func (r MCPResult) structured() script.Doc {
+	v, _ := script.Doc(r.JSON).Lookup("structuredContent")
+	if v == "null" {
+		return ""
+	}
+	return v
+}
+
+// value is what a script refers to: the structured content, else the first text as the JSON that it is, else that text.
+func (r MCPResult) value() script.Doc {
+	if v := r.structured(); v != "" {
+		return v
 	}
 	text := r.Text
-	if len(all.Content) > 0 {
-		text = all.Content[0].Text
+	if first, ok := script.Doc(r.JSON).Lookup("content.0"); ok {
+		var part struct{ Text string }
+		_ = json.Unmarshal([]byte(first), &part) // of another kind it has none
+		text = part.Text
 	}
-	if json.Valid([]byte(text)) {
-		return json.RawMessage(text)
+	if v, err := script.NewDoc([]byte(text)); err == nil {
+		return v
 	}
 	return asJSON(text)
 }
 
 // connect is the session's client of a server. One that could not be opened is tried again at the next call.
-func (th *thread) connect(m MCPServer) (MCPClient, error) {
+func (th *thread) connect(ctx context.Context, name string) (MCPClient, error) {
 	th.mu.Lock()
-	c := th.clients[m.Name]
+	c := th.clients[name]
 	th.mu.Unlock()
 	if c != nil {
 		return c, nil
 	}
+	servers := th.session.MCPServers
+	i := slices.IndexFunc(servers, func(m MCPServer) bool { return m.Name == name })
+	if i < 0 {
+		unknown := &unknownServer{name: name}
+		for _, m := range servers {
+			unknown.have = append(unknown.have, m.Name)
+		}
+		return nil, unknown
+	}
 	if th.in.cfg.MCP == nil {
 		return nil, errNoMCP
 	}
-	c, err := th.in.cfg.MCP.Connect(context.Background(), MCPConnect{m, th.session, th.in.cfg.Spawn})
+	c, err := th.in.cfg.MCP.Connect(ctx, MCPConnect{servers[i], th.session, th.in.cfg.Spawn})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +239,7 @@ func (th *thread) connect(m MCPServer) (MCPClient, error) {
 	if th.clients == nil {
 		th.clients = map[string]MCPClient{}
 	}
-	th.clients[m.Name] = c
+	th.clients[name] = c
 	return c, nil
 }
 

@@ -44,6 +44,11 @@ type page struct {
 	server string
 }
 
+func (p page) ListTools(context.Context) ([]string, error) {
+	p.note("list %s", p.server)
+	return []string{"add"}, nil
+}
+
 func (p page) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (fakeagent.MCPResult, error) {
 	if p.during != nil {
 		p.during(tool)

@@ -44,7 +44,8 @@ type drawing struct {
 func (d *drawing) Connect(context.Context, fakeagent.MCPConnect) (fakeagent.MCPClient, error) {
 	return d, nil
 }
-func (d *drawing) Close() error { return nil }
+func (*drawing) ListTools(context.Context) ([]string, error) { return nil, nil }
+func (d *drawing) Close() error                              { return nil }
 
 func (d *drawing) CallTool(_ context.Context, tool string, arguments json.RawMessage) (fakeagent.MCPResult, error) {
 	d.calls = append(d.calls, tool+" "+string(arguments))

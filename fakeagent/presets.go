@@ -33,7 +33,7 @@ func preset(name string) (script.File, error) {
 var lane = regexp.MustCompile(`\blane:([a-z]+)`)
 
 // scriptNames are the scripts that have one.
-var scriptNames = []string{"plain", "approval-tool", "async-question", "stream", "replay", "visualize", "lane", "steps"}
+var scriptNames = []string{"plain", "approval-tool", "async-question", "stream", "replay", "mcp-send", "visualize", "lane", "steps"}
 
 // file is the file of scripts that the config names, for a prompt.
 func (cfg Config) file() (func(prompt string) (script.File, error), error) {

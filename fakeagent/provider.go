@@ -86,6 +86,7 @@ func (e *RejectedError) Code() string { return "provider-rejected" }
 // SessionConfig opens a thread. It prints, and turns into JSON, without the values of Env, and with its servers as they do.
 type SessionConfig struct {
 	ThreadID string
+	Title    string            // of the thread, for playbooks; "" is none
 	Cwd      string            // absolute; "" for an agent that touches no files
 	Env      map[string]string // added to the environment of its commands and of its MCP servers that are commands
 

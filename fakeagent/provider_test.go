@@ -355,7 +355,7 @@ var _ = Describe("The scripted agent as a provider", func() {
 		})
 		It("fails the test at once when its configuration is wrong", func() {
 			t := &recorder.T{}
-			Expect(func() { fakeagent.NewT(t, fakeagent.Config{Script: "nope"}) }).To(PanicWith("fakeagent: unknown script \"nope\"; use plain, approval-tool, async-question, stream, replay, visualize, lane, steps, or the path of a file that ends in .json"))
+			Expect(func() { fakeagent.NewT(t, fakeagent.Config{Script: "nope"}) }).To(PanicWith("fakeagent: unknown script \"nope\"; use plain, approval-tool, async-question, stream, replay, mcp-send, visualize, lane, steps, or the path of a file that ends in .json"))
 		})
 	})
 

@@ -1,12 +1,10 @@
 package fakeagent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/script"
-	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
 // ReplayDefault are the types of events that the script replay plays where [Config.ReplayAllow] does not say: those of what happens inside a
@@ -29,15 +26,6 @@ func ReplayDefault() []string {
 		"item.*", "content.delta", "turn.plan.updated", "turn.proposed.*", "turn.diff.updated", "task.*", "request.*", "user-input.*",
 		"hook.*", "tool.*", "thread.token-usage.updated", "account.rate-limits.updated", "model.rerouted", "files.persisted", "runtime.warning",
 	}
-}
-
-// undefined is what recorders write for a value that JSON has no word for.
-const undefined = "⟨undefined⟩"
-
-// recorded is an event of a recording, as it was.
-type recorded struct {
-	typ, itemID, requestID string
-	refs, payload          json.RawMessage // refs may be nil
 }
 
 // replay plays a recording instead of a script.
@@ -130,7 +118,7 @@ func (p *replaying) event(r recorded) event.Event {
 	itemID, requestID := p.fresh(r.itemID), p.fresh(r.requestID)
 	payload, refs := p.rewritten(r.payload), p.rewritten(r.refs)
 	var e event.Event
-	if err := e.UnmarshalJSON(asJSON(map[string]any{"type": r.typ, "payload": payload, "providerRefs": refs})); err != nil {
+	if err := e.UnmarshalJSON([]byte(asJSON(map[string]any{"type": r.typ, "payload": payload, "providerRefs": refs}))); err != nil {
 		// Nothing in it is lost, but nobody can take it for what its type promises.
 		e.Payload = event.Raw{Name: r.typ, JSON: payload}
 		if refs != nil {
@@ -156,52 +144,7 @@ func (p *replaying) fresh(text string) string {
 }
 
 // rewritten is JSON with the new ids, without what is undefined, and without white space.
-func (p *replaying) rewritten(v json.RawMessage) json.RawMessage {
-	if v == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(v))
-	d.UseNumber() // which are then as they were written
-	out, _ := p.rewrite(make([]byte, 0, len(v)), d)
-	return out
-}
-
-// rewrite appends the next value of d, which is valid, unless it is undefined.
-func (p *replaying) rewrite(dst []byte, d *json.Decoder) (out []byte, ok bool) {
-	token, _ := d.Token()
-	switch v := token.(type) {
-	case json.Delim:
-		dst = append(dst, byte(v))
-		first := true
-		for d.More() {
-			before := len(dst)
-			if !first {
-				dst = append(dst, ',')
-			}
-			if v == '{' {
-				key, _ := d.Token()
-				dst = append(timeline.AppendText(dst, key.(string)), ':')
-			}
-			if dst, ok = p.rewrite(dst, d); ok {
-				first = false
-			} else {
-				dst = dst[:before]
-			}
-		}
-		_, _ = d.Token()
-		return append(dst, byte(v)+2), true // in ASCII, two behind [ and { are ] and }
-	case string:
-		if v == undefined {
-			return dst, false
-		}
-		return timeline.AppendText(dst, p.fresh(v)), true
-	case json.Number:
-		return append(dst, v...), true
-	case bool:
-		return strconv.AppendBool(dst, v), true
-	}
-	return append(dst, "null"...), true
-}
+func (p *replaying) rewritten(v json.RawMessage) json.RawMessage { return defined(v, p.fresh) }
 
 // note keeps what an event has begun, until another one ends it.
 func (p *replaying) note(e event.Event) {
@@ -309,91 +252,6 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// wantRecording is what a file should have.
-const wantRecording = `a recording is an array of events, or an object that has one as "events"`
-
-// parseRecording is the events of a file, all of which have an envelope that is right.
-func parseRecording(data []byte) ([]recorded, error) {
-	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
-		syntax := &json.SyntaxError{}
-		errors.As(err, &syntax) // it can be no other
-		at := int(syntax.Offset)
-		return nil, fmt.Errorf("line %d, byte %d: %w; %s", lineOf(data, at-1), at, err, wantRecording)
-	}
-	list, begin := json.RawMessage(data), 0
-	if kind(data) == '{' {
-		list = nil
-		for m := range members(data) {
-			if m.key == "events" {
-				list, begin = m.value, m.at
-			}
-		}
-		if list == nil {
-			return nil, fmt.Errorf(`no "events"; %s`, wantRecording)
-		} else if kind(list) != '[' {
-			return nil, fmt.Errorf(`"events" must be an array, is %s; %s`, brief(list), wantRecording)
-		}
-	} else if kind(data) != '[' {
-		return nil, fmt.Errorf("it is %s; %s", brief(data), wantRecording)
-	}
-	var events []recorded
-	for m := range members(list) {
-		r, err := parseRecorded(m.value)
-		if err != nil {
-			where := fmt.Sprintf("events[%d]", len(events))
-			if r.typ != "" {
-				where += " (" + r.typ + ")"
-			}
-			return nil, fmt.Errorf("%s, line %d: %w", where, lineOf(data, begin+m.at), err)
-		}
-		events = append(events, r)
-	}
-	return events, nil
-}
-
-// parseRecorded is one event. Of its envelope only what is played again must be right, and is kept.
-func parseRecorded(v json.RawMessage) (r recorded, err error) {
-	if kind(v) != '{' {
-		return r, fmt.Errorf(`it must be an object with a "type" and a "payload", is %s`, brief(v))
-	}
-	has := map[string]json.RawMessage{}
-	for m := range members(v) {
-		has[m.key] = m.value
-	}
-	for key, value := range has {
-		var text string
-		if kind(value) == '"' && json.Unmarshal(value, &text) == nil && text == undefined {
-			delete(has, key)
-		}
-	}
-	text := func(key, want string, into *string) {
-		if value := has[key]; value != nil && json.Unmarshal(value, into) != nil && err == nil {
-			err = fmt.Errorf("%s must be %s, is %s", key, want, brief(value))
-		}
-	}
-	text("type", "a string that is not empty", &r.typ)
-	text("itemId", "a string", &r.itemID) // null is none
-	text("requestId", "a string", &r.requestID)
-	if refs := has["providerRefs"]; refs != nil && string(refs) != "null" {
-		r.refs = refs
-	}
-	r.payload = has["payload"]
-	switch {
-	case err != nil:
-	case has["type"] == nil:
-		err = errors.New(`no "type"; an event has a "type" and a "payload"`)
-	case r.typ == "":
-		err = fmt.Errorf("type must be a string that is not empty, is %s", brief(has["type"]))
-	case r.payload == nil:
-		err = errors.New(`no "payload"; an event has a "type" and a "payload"`)
-	case kind(r.payload) != '{':
-		err = fmt.Errorf("payload must be an object, is %s", brief(r.payload))
-	case r.refs != nil && kind(r.refs) != '{':
-		err = fmt.Errorf("providerRefs must be an object, is %s", brief(r.refs))
-	}
-	return r, err
-}
-
 // idsOf are the ids of a recording: those of its envelopes, and those that payloads, or the data of an item, have under their names.
 func idsOf(all []recorded) map[string]string {
 	ids := map[string]string{}
@@ -423,48 +281,4 @@ func idsOf(all []recorded) map[string]string {
 		named(r.payload)
 	}
 	return ids
-}
-
-// member is a value of an array or an object, and where in the text of that it begins.
-type member struct {
-	key   string // in an object
-	at    int
-	value json.RawMessage
-}
-
-// members are the values of an array or an object, which is valid.
-func members(v json.RawMessage) iter.Seq[member] {
-	return func(yield func(member) bool) {
-		d := json.NewDecoder(bytes.NewReader(v))
-		open, _ := d.Token()
-		for d.More() {
-			var m member
-			if open == json.Delim('{') {
-				key, _ := d.Token()
-				m.key, _ = key.(string)
-			}
-			_ = d.Decode(&m.value)
-			m.at = int(d.InputOffset()) - len(m.value)
-			if !yield(m) {
-				return
-			}
-		}
-	}
-}
-
-// kind is the first character of a value.
-func kind(v json.RawMessage) byte { return bytes.TrimLeft(v, " \t\r\n")[0] }
-
-// brief is a value for a message, on one line.
-func brief(v json.RawMessage) string {
-	var b bytes.Buffer
-	_ = json.Compact(&b, v)
-	if text := []rune(b.String()); len(text) > 60 {
-		return string(text[:60]) + "…"
-	}
-	return b.String()
-}
-
-func lineOf(data []byte, at int) int {
-	return 1 + bytes.Count(data[:max(at, 0)], []byte("\n"))
 }

@@ -41,9 +41,13 @@ var settings = []setting{
 		at: func(c *Config) any { return &c.ReplayTaskHoldMs }},
 	{key: "replayAllow", doc: "replay: the types of events that are kept; one that ends in .* is all that begin so",
 		at: func(c *Config) any { return &c.ReplayAllow }},
+	{key: "playbookPath", doc: "mcp-send: the absolute path of a playbook",
+		at: func(c *Config) any { return &c.PlaybookPath }},
+	{key: "leadingBlocks", doc: "mcp-send: regular expressions, anchored, for what stands before a prompt and is not looked at",
+		at: func(c *Config) any { return &c.LeadingBlocks }, byDefault: LeadingBlocksDefault()},
 	{key: "usageScript", doc: "what kind of account the agent has", byDefault: usagefake.ScriptAvailable,
 		at: func(c *Config) any { return &c.UsageScript }},
-	{key: "builtInServer", doc: "visualize: the name of the MCP server that the host hands to each session", byDefault: "ycodium",
+	{key: "builtInServer", doc: "the name of the MCP server that the host hands to each session", byDefault: "ycodium",
 		at: func(c *Config) any { return &c.BuiltInServer }},
 	{key: "openBothApprovals", doc: "approval-tool: asks both at once", byDefault: false,
 		at: func(c *Config) any { return &c.OpenBothApprovals }},
@@ -115,10 +119,10 @@ func settingOf(key string) (setting, error) {
 }
 
 // value is what the config has for a key, for placeholders.
-func (c Config) value(key string) (json.RawMessage, error) {
+func (c Config) value(key string) (script.Doc, error) {
 	s, err := settingOf(key)
 	if err != nil {
-		return nil, fmt.Errorf("{{config.%s}}: %w", key, err)
+		return "", fmt.Errorf("{{config.%s}}: %w", key, err)
 	}
 	return asJSON(s.of(&c)), nil
 }
@@ -137,6 +141,13 @@ func (c *Config) number(key string) int {
 	s, _ := settingOf(key)
 	n, _ := s.of(c).(int)
 	return n
+}
+
+// text is the value of a setting that is a text.
+func (c *Config) text(key string) string {
+	s, _ := settingOf(key)
+	text, _ := s.of(c).(string)
+	return text
 }
 
 // kind is what the values of a setting are.

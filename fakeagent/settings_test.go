@@ -33,13 +33,14 @@ func bySchema(text string) error {
 var _ = Describe("A configuration in JSON", func() {
 	It("has a key for each setting", func() {
 		const text = `{"script":"lane","replyText":"r","streamChunks":1,"streamIntervalMs":2,"previewHoldMs":3,"holdMs":4,"replayEventsPath":"/e.json",
-			"replayStepMs":5,"replayTaskHoldMs":6,"replayAllow":["item.*"],"usageScript":"balance","builtInServer":"b","openBothApprovals":true,
+			"replayStepMs":5,"replayTaskHoldMs":6,"replayAllow":["item.*"],"playbookPath":"/p.json","leadingBlocks":["<a>"],"usageScript":"balance","builtInServer":"b","openBothApprovals":true,
 			"cancelCalls":true,"allowShell":true,"instant":true,"seed":7,"speed":2.5}`
 		var cfg fakeagent.Config
 		Expect(json.Unmarshal([]byte(text), &cfg)).To(Succeed())
 		Expect(cfg).To(Equal(fakeagent.Config{
 			Script: "lane", ReplyText: "r", StreamChunks: number(1), StreamIntervalMs: number(2), PreviewHoldMs: number(3), HoldMs: number(4),
 			ReplayEventsPath: "/e.json", ReplayStepMs: number(5), ReplayTaskHoldMs: number(6), ReplayAllow: []string{"item.*"},
+			PlaybookPath: "/p.json", LeadingBlocks: []string{"<a>"},
 			UsageScript: usagefake.ScriptBalance, BuiltInServer: "b", OpenBothApprovals: true, CancelCalls: true, AllowShell: true, Instant: true, Seed: 7, Speed: 2.5,
 		}))
 		Expect(bySchema(text)).To(Succeed())
@@ -112,7 +113,7 @@ var _ = Describe("A configuration in JSON", func() {
 	It("names a file of scripts, which must be there and be one", func() {
 		_, err := fakeagent.New(fakeagent.Config{Script: "nowhere/x.json"})
 		Expect(err).To(MatchError("fakeagent: Script: open nowhere/x.json: no such file or directory; give the path of a file of scripts, or one of " +
-			"plain, approval-tool, async-question, stream, replay, visualize, lane, steps"))
+			"plain, approval-tool, async-question, stream, replay, mcp-send, visualize, lane, steps"))
 		path := filepath.Join(GinkgoT().TempDir(), "x.json")
 		Expect(os.WriteFile(path, []byte("[\n  {\"slep\":1}]"), 0o600)).To(Succeed())
 		_, err = fakeagent.New(fakeagent.Config{Script: path})

@@ -1,6 +1,13 @@
 package fakeagent
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/script"
+)
 
 // steer takes an input into the turn that runs. th.mu is locked.
 func (th *thread) steer(in TurnInput) (turnID string, err error) {
@@ -8,11 +15,18 @@ func (th *thread) steer(in TurnInput) (turnID string, err error) {
 	switch {
 	case t == nil || t.id != in.TurnID:
 		return "", Rejected(fmt.Errorf("agent %s %w: turn %s does not run", th.id, ErrNotSteered, in.TurnID))
-	case !t.steerable || t.ctx.Err() != nil: // what an interrupted turn took nobody would read
+	case !t.awaits && !t.steerable || t.ctx.Err() != nil: // what an interrupted turn took nobody would read
 		return "", Rejected(fmt.Errorf("agent %s %w: turn %s is in %s", th.id, ErrNotSteered, t.id, t.doing()))
 	}
 	t.steers = append(t.steers, in.Text)
 	th.record.says(t.id, in.Text)
+	if t.awaits {
+		t.awaited = append(t.awaited, in)
+		select {
+		case t.steered <- struct{}{}:
+		default:
+		}
+	}
 	return t.id, nil
 }
 
@@ -28,4 +42,85 @@ func (t *turn) takesSteers(takes bool) (over func()) {
 	}
 	set(true)
 	return func() { set(false) }
+}
+
+// await lets the turn be steered while a script plays that ends by awaiting it. th.mu is locked.
+func (t *turn) await(s *script.Script) {
+	t.awaits = s != nil && len(s.Steps) > 0 && s.Steps[len(s.Steps)-1].Key() == (script.AwaitSteerStep{}).Key()
+	if t.awaits && t.steered == nil {
+		t.steered = make(chan struct{}, 1)
+	}
+}
+
+// awaitSteer waits until there is one, which may have come before.
+func (t *turn) awaitSteer(s script.AwaitSteerStep) error {
+	defer t.waits()()
+	over := time.NewTimer(cmp.Or(s.Timeout, script.SteerTimeout))
+	defer over.Stop()
+	for timedOut := false; ; {
+		if t.ctx.Err() != nil {
+			return errCanceled
+		}
+		if t.hasSteer(timedOut, s.Continue) || timedOut {
+			return nil
+		}
+		select {
+		case <-t.steered:
+		case <-over.C:
+			timedOut = true
+		case <-t.ctx.Done():
+		}
+	}
+}
+
+// hasSteer is whether there is one to play. When the time for it is over none is taken any more.
+func (t *turn) hasSteer(timedOut, goesOn bool) bool {
+	t.th.mu.Lock()
+	defer t.th.mu.Unlock()
+	if len(t.awaited) > 0 {
+		return true
+	}
+	if timedOut {
+		t.awaits, t.goesOn = false, goesOn
+	}
+	return false
+}
+
+// next makes the steer that was awaited the input, one after the other, and says whether there is one.
+func (t *turn) next() bool {
+	th := t.th
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	t.await(nil)
+	for {
+		inVain := false
+		switch {
+		case len(t.awaited) > 0:
+			t.input, t.awaited = t.awaited[0], t.awaited[1:]
+		case t.goesOn:
+			t.input, t.goesOn, inVain = t.prompt, false, true
+		default:
+			return false
+		}
+		th.steered++
+		book := th.in.role.book
+		if book == nil {
+			return true
+		}
+		if t.batch = book.pick(th, t.input.Text, inVain); t.batch != nil {
+			t.await(t.batch)
+			return true
+		}
+		const nothing = "playbook has no step for a steered input"
+		t.debug(nothing)
+		t.report = append(t.report, "mcp-send steer: "+nothing)
+	}
+}
+
+// expectInput fails a turn whose input is not what its script is for.
+func (t *turn) expectInput(s script.ExpectInputStep) error {
+	if !strings.Contains(t.input.Text, s.Text) {
+		return &failure{message: fmt.Sprintf("fake-agent: expectInput: there is no %q in the input %.200q", s.Text, t.input.Text)}
+	}
+	return nil
 }

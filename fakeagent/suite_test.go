@@ -47,19 +47,22 @@ func startWith(cfg fakeagent.Config, s fakeagent.SessionConfig) *agent {
 	in, err := fakeagent.New(cfg)
 	Expect(err).NotTo(HaveOccurred())
 	a := &agent{Instance: in, id: s.ThreadID, cwd: s.Cwd, ended: make(chan event.TurnCompleted, 100)}
-	a.Subscribe(func(e event.Event) {
-		if e.ThreadID != a.id {
-			return
-		}
-		a.mu.Lock()
-		a.events = append(a.events, e)
-		a.mu.Unlock()
-		if end, ok := e.Payload.(event.TurnCompleted); ok {
-			a.ended <- end
-		}
-	})
+	a.Subscribe(a.note)
 	Expect(a.StartSession(context.Background(), s)).To(Succeed())
 	return a
+}
+
+// note keeps an event of the thread.
+func (a *agent) note(e event.Event) {
+	if e.ThreadID != a.id {
+		return
+	}
+	a.mu.Lock()
+	a.events = append(a.events, e)
+	a.mu.Unlock()
+	if end, ok := e.Payload.(event.TurnCompleted); ok {
+		a.ended <- end
+	}
 }
 
 // scripted is the agent that plays the scripts of prompts, in a folder of its own, with shell commands allowed.

@@ -30,7 +30,8 @@ type turn struct {
 	th     *thread
 	n      int // from 1
 	id     string
-	input  TurnInput
+	input  TurnInput       // that plays: the prompt, or a steer that was awaited
+	prompt TurnInput       // that the turn began with
 	ctx    context.Context // ends when the turn is interrupted
 	cancel context.CancelFunc
 
@@ -42,9 +43,16 @@ type turn struct {
 	rand      *rand.Rand  // what Config.Seed varies is decided by; see random
 	values    values
 
+	report []string // lines of what came of calls and waits, which the turn says at its end
+
 	// guarded by th.mu
 	steerable bool
-	steers    []string // that it took
+	steers    []string       // that it took
+	awaits    bool           // what plays ends by awaiting a steer
+	awaited   []TurnInput    // steers that are to be played, in order
+	steered   chan struct{}  // has room for one, and something in it when there is another
+	goesOn    bool           // it waited for a steer in vain, and goes on without
+	batch     *script.Script // of the playbook, which is next; nil if something else is to be chosen
 }
 
 // branch is a list of steps that plays: the script's, or one inside a step.
@@ -89,7 +97,6 @@ func (t *turn) play() {
 func (t *turn) start() {
 	th := t.th
 	th.mu.Lock()
-	th.record.says(t.id, t.input.Text)
 	th.emitLocked(event.Event{TurnID: t.id, Payload: event.TurnStarted{}})
 }
 
@@ -114,27 +121,29 @@ func (t *turn) end(err error) {
 	}
 }
 
-// script chooses the script and plays it.
+// script plays what there is for the prompt and, where that awaits steers, for each of them.
 func (t *turn) script() error {
-	if err := t.pause(0); err != nil {
-		return err
-	}
-	th := t.th
-	if play := th.in.role.play; play != nil {
+	if play := t.th.in.role.play; play != nil {
+		if err := t.pause(0); err != nil {
+			return err
+		}
 		return play(t)
 	}
-	h := maphash.String(th.in.seed, t.input.Text)
-	th.mu.Lock()
-	if th.attempts == nil {
-		th.attempts = map[uint64]int{}
+	var err error
+	for more := true; more && err == nil; more = err == nil && t.next() {
+		if err = t.pause(0); err == nil {
+			err = t.part()
+		}
 	}
-	th.attempts[h]++
-	in := Input{ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.input.Text, Turn: t.n, Attempt: th.attempts[h], Attachments: t.input.Attachments}
-	th.mu.Unlock()
-	s, err := th.in.role.choose(th, in)
-	if err == nil {
-		s, err = th.in.check(s, in.Prompt)
+	if len(t.report) > 0 && t.ctx.Err() == nil {
+		t.emit(t.nextID("a"), event.Delta{Stream: event.AssistantText, Text: strings.Join(t.report, "\n")})
 	}
+	return err
+}
+
+// part plays what there is for one input.
+func (t *turn) part() error {
+	s, err := t.chosen()
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
 	} else if err != nil {
@@ -142,6 +151,35 @@ func (t *turn) script() error {
 	}
 	t.debug("turn started", "steps", len(s.Steps))
 	return t.steps(s.Steps, s.StepDelay)
+}
+
+// chosen is what plays for the input.
+func (t *turn) chosen() (script.Script, error) {
+	th := t.th
+	if t.batch != nil {
+		return *t.batch, checkDetails(t.batch.Steps)
+	}
+	h := maphash.String(th.in.seed, t.input.Text)
+	th.mu.Lock()
+	if th.attempts == nil {
+		th.attempts = map[uint64]int{}
+	}
+	th.attempts[h]++
+	in := Input{
+		ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.input.Text, Turn: t.n + th.steered, Attempt: th.attempts[h],
+		Attachments: t.input.Attachments, Steer: t.input.TurnID != "",
+	}
+	th.mu.Unlock()
+	s, err := th.in.role.choose(th, in)
+	if err == nil {
+		s, err = th.in.check(s, in.Prompt)
+	}
+	if err == nil {
+		th.mu.Lock()
+		t.await(&s)
+		th.mu.Unlock()
+	}
+	return s, err
 }
 
 func (t *turn) steps(steps []script.Step, delay time.Duration) error {
@@ -192,6 +230,14 @@ func (t *turn) step(s script.Step) error {
 		defer t.takesSteers(s.Steers)()
 		defer t.waits()()
 		return t.th.in.Gate(t.th.id, s.Name).arrive(t.ctx, s.Open)
+	case script.WaitStep:
+		return t.waitStep(s)
+	case script.WaitForStep:
+		return t.waitFor(s)
+	case script.AwaitSteerStep:
+		return t.awaitSteer(s)
+	case script.ExpectInputStep:
+		return t.expectInput(s)
 	case script.PlanStep:
 		return t.plan(s)
 	case script.ToolStep:

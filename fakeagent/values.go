@@ -2,7 +2,9 @@ package fakeagent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -15,10 +17,11 @@ type values struct {
 	err      string         // of the last call that failed
 }
 
-// result is what an mcp step with an id got.
+// result is what a call returned.
 type result struct {
-	id   string
-	json json.RawMessage
+	id   string // "" is none
+	json script.Doc
+	past bool // it is one of those that "*" looks through
 }
 
 // template plays a step with its placeholders filled in.
@@ -27,6 +30,9 @@ func (t *turn) template(s script.TemplateStep) error {
 	if err == nil {
 		err = checkDetail(step)
 	}
+	if errors.As(err, new(unresolved)) && t.skips(s.Bare(), err) {
+		return nil
+	}
 	if err != nil {
 		return &failure{message: fmt.Sprintf("fake-agent: invalid script: step %d (%s): %v", t.branch.Load().index.Load()+1, s.Key(), err)}
 	}
@@ -34,7 +40,7 @@ func (t *turn) template(s script.TemplateStep) error {
 }
 
 // value is what a placeholder stands for.
-func (t *turn) value(name string) (json.RawMessage, error) {
+func (t *turn) value(name string) (script.Doc, error) {
 	switch name {
 	case "input":
 		return asJSON(t.input.Text), nil
@@ -61,7 +67,7 @@ func (t *turn) value(name string) (json.RawMessage, error) {
 		return asJSON(t.th.in.role.probe.model()), nil
 	case "answers":
 		if t.values.answers == nil {
-			return json.RawMessage("{}"), nil
+			return "{}", nil
 		}
 		return asJSON(t.values.answers), nil
 	case "decision":
@@ -72,54 +78,67 @@ func (t *turn) value(name string) (json.RawMessage, error) {
 	if key, ok := strings.CutPrefix(name, "config."); ok {
 		return t.th.in.cfg.value(key)
 	}
-	if of, ok := strings.CutPrefix(name, "step:"); ok {
-		if v, ok := t.th.kept(of); ok {
+	if id, path, ok := script.StepReference(name); ok {
+		if v, ok := t.th.kept(id, path); ok {
 			return v, nil
 		}
 	}
-	return nil, fmt.Errorf("unresolved placeholder {{%s}}", name)
+	return "", unresolved(name)
 }
 
-// kept is what a step's result has at a path, as in id.path. The newest result of that id counts; "*" is the newest one that has something
-// there, and needs no dot behind it.
-func (th *thread) kept(of string) (json.RawMessage, bool) {
-	id, path := of, ""
-	if i := strings.IndexAny(of, ".["); strings.HasPrefix(of, "*") {
-		id, path = "*", strings.TrimPrefix(of[1:], ".")
-	} else if i >= 0 {
-		id, path = of[:i], strings.TrimPrefix(of[i:], ".")
+// unresolved is a placeholder that stands for nothing.
+type unresolved string
+
+func (u unresolved) Error() string { return fmt.Sprintf("unresolved placeholder {{%s}}", string(u)) }
+
+// skips leaves a step out that would report what came of it, and reports why.
+func (t *turn) skips(s script.Step, why error) bool {
+	var u unresolved
+	errors.As(why, &u)
+	tool := ""
+	switch s := s.(type) {
+	case script.MCPStep:
+		if s.Report {
+			tool = t.toolName(t.serverName(s.Server), s.Tool)
+		}
+	case script.WaitForStep:
+		tool = t.toolName(t.serverName(s.Server), s.Tool)
 	}
+	if tool != "" {
+		t.reports(tool, " failed: ", u.Error())
+	}
+	return tool != ""
+}
+
+// kept is what the newest result of an id has at a path; "*" is the newest call that has something there.
+func (th *thread) kept(id, path string) (script.Doc, bool) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	for i := len(th.results) - 1; i >= 0; i-- {
-		if r := th.results[i]; r.id == id || id == "*" {
-			if v, ok := script.Lookup(r.json, path); ok || id != "*" {
-				return v, ok
+	for _, r := range slices.Backward(th.results) {
+		if id == "*" && r.past {
+			if v, ok := r.json.Lookup(path); ok {
+				return v, true
 			}
+		} else if r.id == id && id != "" {
+			return r.json.Lookup(path)
 		}
 	}
-	return nil, false
+	return "", false
 }
 
-// keep is a result, from now on, and takes the place of an earlier one of that id.
-func (th *thread) keep(id string, v json.RawMessage) {
+// keep is a result, from now on.
+func (th *thread) keep(r result) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	for i, r := range th.results {
-		if r.id == id {
-			th.results = append(th.results[:i], th.results[i+1:]...)
-			break
-		}
-	}
-	th.results = append(th.results, result{id, v})
+	th.results = append(th.results, r)
 }
 
-func asJSON(v any) json.RawMessage {
+func asJSON(v any) script.Doc {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // texts, and answers that came in JSON or will be refused
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+	return script.Doc(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // model is provider/model of the default model.

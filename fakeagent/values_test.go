@@ -32,7 +32,8 @@ type answering map[string]fakeagent.MCPResult
 func (a answering) Connect(context.Context, fakeagent.MCPConnect) (fakeagent.MCPClient, error) {
 	return a, nil
 }
-func (a answering) Close() error { return nil }
+func (answering) ListTools(context.Context) ([]string, error) { return nil, nil }
+func (a answering) Close() error                              { return nil }
 
 func (a answering) CallTool(_ context.Context, tool string, arguments json.RawMessage) (fakeagent.MCPResult, error) {
 	if tool == "echo" {

@@ -99,11 +99,7 @@ func ParseScenario(data []byte) (Scenario, error) {
 		return Scenario{}, err
 	}
 	if s.File = file; s.Name == "" {
-		before := string(data[:len(data)-len(bytes.TrimLeft(data, " \t\r\n"))])
-		return Scenario{}, &script.Error{
-			Reason: "name is missing", Offset: len(before),
-			Line: 1 + strings.Count(before, "\n"), Column: len(before) - strings.LastIndexByte(before, '\n'),
-		}
+		return Scenario{}, script.ErrorAt(data, "name is missing")
 	}
 	if profile != string(acp.Plain) {
 		s.Profile = acp.Profile(profile)

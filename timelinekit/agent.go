@@ -164,7 +164,7 @@ func (h *Host) open(ctx context.Context, a *agent, r AgentCreate) error {
 		return err
 	}
 	return h.command(ctx, a.provider, func(ctx context.Context) error {
-		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Cwd: a.cwd, Env: open.Env, MCPServers: r.MCPServers})
+		return a.provider.StartSession(ctx, fakeagent.SessionConfig{ThreadID: a.id, Title: r.Title, Cwd: a.cwd, Env: open.Env, MCPServers: r.MCPServers})
 	})
 }
 

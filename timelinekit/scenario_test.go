@@ -85,7 +85,7 @@ var _ = Describe("The scenario table as a whole", func() {
 		for _, step := range schema.Defs.Step.OneOf {
 			missing[step.Required[0]] = true
 		}
-		Expect(missing).To(HaveLen(19), "the steps of the language")
+		Expect(missing).To(HaveLen(23), "the steps of the language")
 		for _, s := range timelinekit.Scenarios(table) {
 			for _, text := range append(slices.Collect(maps.Values(s.Files)), s.Prompts...) {
 				one, _, _ := script.FromPrompt(text)

@@ -17,7 +17,7 @@ import (
 // returned, and then the message is nowhere.
 //
 // Nobody has the turn that it becomes, so it is a violation if that never starts; [Host.Steer] returns it. The kit's own agent takes messages
-// in a sleep or hold step with steers, and refuses them anywhere else.
+// in a sleep or hold step with steers, and while a script plays that ends by awaiting one, and refuses them anywhere else.
 func (t *Turn) Steer(ctx context.Context, text string) error {
 	next := t.agent.newTurn(t.host, text)
 	next.orphan = true

@@ -3,6 +3,9 @@ package timelinekit_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,7 +33,59 @@ func (m slowMCP) CallTool(context.Context, string, json.RawMessage) (fakeagent.M
 	return fakeagent.MCPResult{JSON: json.RawMessage("{}")}, nil
 }
 
+func (m slowMCP) ListTools(context.Context) ([]string, error) {
+	time.Sleep(m.call)
+	return nil, nil
+}
+
 func (slowMCP) Close() error { return nil }
+
+// growing is a client of one server, which gets more with each look at it: a tool, and an item of its list.
+type growing struct {
+	answer time.Duration // how long each look takes
+
+	mu    sync.Mutex
+	began time.Time
+	looks []time.Duration // when they began
+}
+
+func (g *growing) Connect(context.Context, fakeagent.MCPConnect) (fakeagent.MCPClient, error) {
+	g.began = time.Now()
+	return g, nil
+}
+
+// look is which one it is, from 1.
+func (g *growing) look(ctx context.Context) (int, error) {
+	g.mu.Lock()
+	g.looks = append(g.looks, time.Since(g.began))
+	n := len(g.looks)
+	g.mu.Unlock()
+	if g.answer == 0 {
+		return n, nil
+	}
+	select {
+	case <-time.After(g.answer):
+		return n, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (g *growing) ListTools(ctx context.Context) (tools []string, err error) {
+	n, err := g.look(ctx)
+	for i := range n {
+		tools = append(tools, fmt.Sprint("tool", i+1))
+	}
+	return tools, err
+}
+
+func (g *growing) CallTool(ctx context.Context, _ string, _ json.RawMessage) (fakeagent.MCPResult, error) {
+	n, err := g.look(ctx)
+	list := "[" + strings.TrimSuffix(strings.Repeat("0,", n), ",") + "]"
+	return fakeagent.MCPResult{JSON: json.RawMessage(`{"structuredContent":{"items":` + list + `}}`)}, err
+}
+
+func (*growing) Close() error { return nil }
 
 // Whatever the kit waits for, it waits for on virtual time: to the instant, and in no time at all.
 var _ = Describe("Every place where the kit waits", bubble.InBubble, func() {
@@ -52,9 +107,74 @@ var _ = Describe("Every place where the kit waits", bubble.InBubble, func() {
 		Entry("the chunks of a message", `[{"say":{"text":"abcd","chunks":4,"intervalMs":500}}]`, 1500*time.Millisecond),
 		Entry("a tool that runs for a while", `[{"tool":{"name":"Read","holdMs":7000}}]`, 7*time.Second),
 		Entry("an approval that nobody answers", `[{"approval":{"title":"rm","timeoutMs":60000}}]`, time.Minute),
+		Entry("a steer that nobody sends", `[{"awaitSteer":{"timeoutMs":5000}}]`, 5*time.Second),
+		Entry("a steer that nobody sends, as long as one waits who does not say", `[{"awaitSteer":true}]`, time.Minute),
 		Entry("an MCP server that is slow to connect and to answer", `[{"mcp":{"server":"slow","tool":"x"}},{"mcp":{"server":"slow","tool":"x"}}]`, 5*time.Second),
 	)
 
+	const quarter = 250 * time.Millisecond
+	looks := func(n int, every time.Duration) (all []time.Duration) {
+		for i := range n {
+			all = append(all, time.Duration(i)*every)
+		}
+		return all
+	}
+	played := func(ctx SpecContext, g *growing, prompt string) *timelinekit.Turn {
+		cfg := fakeagent.Scripted()
+		cfg.MCP = g
+		host := timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("fake-agent", fakeagent.NewT(GinkgoT(), cfg)))
+		return host.StartPrompt(ctx, prompt, timelinekit.MCPServers(fakeagent.MCPServer{Name: "ycodium"}))
+	}
+	DescribeTable("an MCP server that is looked at again and again:",
+		func(ctx SpecContext, step string, answer, want time.Duration, report string, looked []time.Duration) {
+			g := &growing{answer: answer}
+			turn := played(ctx, g, "["+step+`,{"say":"on it goes"}]`)
+			longer, cancel := context.WithTimeout(ctx, time.Hour)
+			defer cancel()
+			Expect(turn.Await(longer)).To(And(EndCompleted(), HaveItems(BeAssistantMessage("on it goes"), BeAssistantMessage("mcp-send "+report))))
+			Expect(took()).To(Equal(want))
+			Expect(g.looks).To(Equal(looked))
+		},
+		Entry("wait, for a tool that is there", `{"wait":"tool1"}`, 0*time.Second, 0*time.Second, "wait tool1: ready", looks(1, 0)),
+		Entry("wait, for a tool that is there at the third look", `{"wait":"tool3"}`, 0*time.Second, 500*time.Millisecond, "wait tool3: ready", looks(3, quarter)),
+		Entry("wait, for a tool that is there at the last look", `{"wait":{"tool":"tool4","timeoutMs":1000}}`, 0*time.Second, 750*time.Millisecond, "wait tool4: ready", looks(4, quarter)),
+		Entry("wait, for a tool that would be there when the time is over, and no look then", `{"wait":{"tool":"tool5","timeoutMs":1000}}`, 0*time.Second, time.Second, "wait tool5 failed: timeout", looks(4, quarter)),
+		Entry("wait, for a time between two looks", `{"wait":{"tool":"tool5","timeoutMs":600}}`, 0*time.Second, 600*time.Millisecond, "wait tool5 failed: timeout", looks(3, quarter)),
+		Entry("wait, for less than the time to the second look", `{"wait":{"tool":"tool2","timeoutMs":1}}`, 0*time.Second, time.Millisecond, "wait tool2 failed: timeout", looks(1, 0)),
+		Entry("wait, as long as one waits who does not say", `{"wait":"tool1000"}`, 0*time.Second, 30*time.Second, "wait tool1000 failed: timeout", looks(120, quarter)),
+		Entry("wait, for a server that answers late, which is asked again as soon as it has", `{"wait":"tool3"}`, 300*time.Millisecond, 900*time.Millisecond, "wait tool3: ready", looks(3, 300*time.Millisecond)),
+		Entry("wait, for a server that would answer when the time is over", `{"wait":{"tool":"tool3","timeoutMs":1000}}`, 400*time.Millisecond, time.Second, "wait tool3 failed: timeout", looks(3, 400*time.Millisecond)),
+		Entry("waitFor, for a result that is there", `{"waitFor":{"tool":"tool1","path":"items","atLeast":1}}`, 0*time.Second, 0*time.Second, "waitFor tool1 items >= 1: ready", looks(1, 0)),
+		Entry("waitFor, for a result that is there at the third look", `{"waitFor":{"tool":"tool1","path":"items","atLeast":3}}`, 0*time.Second, 500*time.Millisecond, "waitFor tool1 items >= 3: ready", looks(3, quarter)),
+		Entry("waitFor, for a result that would be there when the time is over, and no call then", `{"waitFor":{"tool":"tool1","path":"items.4","atLeast":1,"timeoutMs":1000}}`, 0*time.Second, time.Second, "waitFor tool1 items.4 >= 1 failed: timeout", looks(4, quarter)),
+		Entry("waitFor, as long as one waits who does not say", `{"waitFor":{"tool":"tool1","path":"items","atLeast":1000}}`, 0*time.Second, 30*time.Second, "waitFor tool1 items >= 1000 failed: timeout", looks(120, quarter)),
+	)
+	DescribeTable("the end of a wait that is interrupted, which comes at once:",
+		func(ctx SpecContext, step string, answer time.Duration) {
+			g := &growing{answer: answer}
+			turn := played(ctx, g, "["+step+`]`)
+			time.Sleep(1100 * time.Millisecond)
+			Expect(turn.Interrupt(ctx)).To(Succeed())
+			Expect(turn.Wait(ctx)).To(And(EndCanceled(), HaveItems()), "nothing is reported")
+			Expect(took()).To(Equal(1100 * time.Millisecond))
+		},
+		Entry("wait", `{"wait":"tool1000"}`, time.Duration(0)),
+		Entry("wait, in the middle of a look", `{"wait":"tool1000"}`, time.Minute),
+		Entry("waitFor", `{"waitFor":{"tool":"tool1","path":"items","atLeast":1000}}`, time.Duration(0)),
+		Entry("waitFor, in the middle of a call", `{"waitFor":{"tool":"tool1","path":"items","atLeast":1000}}`, time.Minute),
+		Entry("awaitSteer", `{"awaitSteer":true}`, time.Duration(0)),
+	)
+	It("a steer, which plays in the same turn", func(ctx SpecContext) {
+		turn := timelinekit.NewHost(GinkgoT()).StartPrompt(ctx, `[{"sleep":1000},{"say":"Anything else?"},{"awaitSteer":true}]`)
+		time.Sleep(3 * time.Second)
+		Expect(turn.Steer(ctx, `[{"say":"Wait."},{"sleep":2000},{"awaitSteer":{"timeoutMs":60000}}]`)).To(Succeed())
+		time.Sleep(time.Second)
+		Expect(turn.Steer(ctx, `[{"say":"That is all."}]`)).To(Succeed(), "one that comes before it is waited for is not waited for")
+		Expect(turn.Wait(ctx)).To(And(EndCompleted(), HaveField("Timeline", HaveItems(
+			BeUserMessage(HavePrefix("[")), BeAssistantMessage("Anything else?"), BeUserMessage(ContainSubstring("Wait.")), BeAssistantMessage("Wait."),
+			BeUserMessage(ContainSubstring("That is all.")), BeAssistantMessage("That is all.")))))
+		Expect(took()).To(Equal(5 * time.Second))
+	})
 	It("a hold, on both sides of its gate", func(ctx SpecContext) {
 		host := timelinekit.NewHost(GinkgoT())
 		turn := host.StartFakeAgentTurn(ctx, script.New(script.Sleep(time.Second), script.Hold("g")))

@@ -2,6 +2,8 @@ package script_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -34,11 +36,58 @@ func BenchmarkTemplates(b *testing.B) {
 		b.ReportAllocs()
 		step := template.Steps[0].(script.TemplateStep)
 		for b.Loop() {
-			if _, err := step.Fill(func(string) (json.RawMessage, error) { return json.RawMessage(`"hello"`), nil }); err != nil {
+			if _, err := step.Fill(func(string) (script.Doc, error) { return script.Doc(`"hello"`), nil }); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
+}
+
+// hundred is a result of 10 KB that a call has left behind.
+func hundred(b *testing.B) script.Doc {
+	var items []string
+	for i := range 100 {
+		items = append(items, fmt.Sprintf(`{"workItemId": "wi-%03d", "title": "the %dth thing to do", "state": "open", "priority": %d, "tags": ["a", "b"]}`, i, i, i%5))
+	}
+	d, err := script.NewDoc([]byte(`{"items": [` + strings.Join(items, ", ") + `]}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d
+}
+
+func BenchmarkPlaceholder(b *testing.B) {
+	kept := hundred(b)
+	for _, part := range []struct{ name, path string }{
+		{"path", ".items.0.workItemId"},
+		{"selector that fits in the middle", ".items[workItemId=wi-050].workItemId"},
+		{"selector that fits at the end", ".items[workItemId=wi-099].workItemId"},
+		{"whole result", ""},
+	} {
+		b.Run(part.name, func(b *testing.B) {
+			f, err := script.ParseFile([]byte(`[{"mcp": {"tool": "claim", "arguments": {"workItemId": "{{step:list` + part.path + `}}", "by": "{{thread}}"}}}]`))
+			if err != nil {
+				b.Fatal(err)
+			}
+			call := f.Turns[0].Steps[0].(script.TemplateStep)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := call.Fill(func(name string) (script.Doc, error) {
+					if _, path, ok := script.StepReference(name); ok {
+						if part, ok := kept.Lookup(path); ok {
+							return part, nil
+						}
+						return "", fmt.Errorf("there is no %s", name)
+					}
+					return `"thread-1"`, nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(kept)), "bytes")
+		})
+	}
 }
 
 func BenchmarkParse(b *testing.B) {

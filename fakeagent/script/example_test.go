@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
@@ -40,14 +39,14 @@ func ExampleTemplateStep_Fill() {
 	if err != nil {
 		panic(err)
 	}
-	step, err := f.Turns[0].Steps[0].(script.TemplateStep).Fill(func(name string) (json.RawMessage, error) {
+	step, err := f.Turns[0].Steps[0].(script.TemplateStep).Fill(func(name string) (script.Doc, error) {
 		switch name {
 		case "input":
-			return json.Marshal("buy milk")
+			return `"buy milk"`, nil
 		case "step:first.tags":
-			return json.RawMessage(`["home", "urgent"]`), nil
+			return script.NewDoc([]byte(`["home", "urgent"]`))
 		}
-		return nil, fmt.Errorf("there is no %s", name)
+		return "", fmt.Errorf("there is no %s", name)
 	})
 	fmt.Println(script.New(step), err)
 	// Output:
@@ -55,10 +54,13 @@ func ExampleTemplateStep_Fill() {
 }
 
 // A part of a result is named by members, numbers and selectors.
-func ExampleLookup() {
-	result := json.RawMessage(`{"items": [{"title": "v1.0", "files": ["a.txt"]}, {"title": "v1.1", "files": ["b.txt", "c.txt"]}]}`)
+func ExampleDoc_Lookup() {
+	result, err := script.NewDoc([]byte(`{"items": [{"title": "v1.0", "files": ["a.txt"]}, {"title": "v1.1", "files": ["b.txt", "c.txt"]}]}`))
+	if err != nil {
+		panic(err)
+	}
 	for _, path := range []string{"items.0.title", "items[title=v1.1].files", "items[title=v1.1].files.1", "items.2"} {
-		part, ok := script.Lookup(result, path)
+		part, ok := result.Lookup(path)
 		fmt.Printf("%s: %s %v\n", path, part, ok)
 	}
 	// Output:

@@ -57,7 +57,7 @@ type Field struct {
 // fields of the caller's need not have any scripts.
 func ParseFile(data []byte, fields ...Field) (File, error) {
 	var f File
-	err := parseText(string(data), func(o *object) {
+	err := parseText(string(data), MaxSize, func(o *object) {
 		f.shape(o)
 		for _, field := range fields {
 			o.foreign(field)
@@ -87,7 +87,7 @@ func (o *object) foreign(f Field) {
 func (f File) MarshalJSON() ([]byte, error) {
 	b, err := write(f.shape)
 	if err == nil {
-		err = tooLong(len(b))
+		err = tooLong(len(b), MaxSize)
 	}
 	if err != nil {
 		return nil, err

@@ -39,6 +39,8 @@ var refusedFiles = []refused{
 	{because: "a route has no steps", json: `{"routes":[▸{"when":{"turn":1}}]}`, reason: "route 1: steps is missing"},
 	{because: "a route has an unknown key", json: `{"routes":[{"steps":[]},{"steps":[],▸"time":1}]}`, reason: `route 2: unknown key "time", did you mean "times"?`},
 	{because: "a step of a route is wrong", json: `{"routes":[{"steps":[▸{}]}]}`, reason: "route 1: step 1 must have exactly one key, has none"},
+	{because: "a wait for a steer is not the last step of a turn", json: `{"turns":[[{"awaitSteer":true}],[▸{"awaitSteer":true},{"say":"x"}]]}`, reason: "turn 2: step 1: awaitSteer must be the last step of a script"},
+	{because: "a text is expected behind a step of a route", json: `{"routes":[{"steps":[{"expectInput":"x"},▸{"expectInput":"y"}]}]}`, reason: "route 1: step 2: expectInput must be the first step of a script"},
 	{because: "a route is taken no times", json: `{"routes":[{"steps":[],"times":▸0}]}`, reason: "route 1: times must be 1 or more, is 0"},
 	{because: "a when is a string", json: `{"routes":[{"when":▸"x","steps":[]}]}`, reason: `route 1: when: must be an object, is "x"`},
 	{because: "a when has an unknown key", json: `{"routes":[{"when":{▸"promt":"x"},"steps":[]}]}`, reason: `route 1: when: unknown key "promt", did you mean "prompt"?`},

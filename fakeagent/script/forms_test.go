@@ -52,6 +52,48 @@ var forms = []form{
 		`{"mcp":{"server":"s","tool":"t","row":{"name":"r"}}}`, []string{`{"mcp":{"server":"s","tool":"t","row":{"name":"r","holdMs":0},"then":[],"else":[]}}`},
 	},
 	{
+		"calls a tool of the built-in MCP server", script.MCP("", "show", nil),
+		`{"mcp":{"tool":"show"}}`, []string{`{"mcp":{"tool":"show","report":false}}`},
+	},
+	{
+		"calls an MCP tool and reports what came of it", script.MCPStep{Tool: "t", ID: "i", Report: true, Row: &script.MCPRow{Name: "r"}},
+		`{"mcp":{"tool":"t","id":"i","report":true,"row":{"name":"r"}}}`, nil,
+	},
+	{
+		"waits for a tool of the built-in MCP server", script.WaitStep{Tool: "create"},
+		`{"wait":"create"}`, []string{`{"wait":{"tool":"create"}}`},
+	},
+	{
+		"waits for a tool of another MCP server, not for long", script.WaitStep{Tool: "mcp__s__t", Server: "s", Timeout: 1500 * time.Millisecond},
+		`{"wait":{"tool":"mcp__s__t","server":"s","timeoutMs":1500}}`, []string{`{"wait":{"timeoutMs":1.5e3,"server":"s","tool":"mcp__s__t"}}`},
+	},
+	{
+		"waits for any result of an MCP tool", script.WaitForStep{Tool: "list"},
+		`{"waitFor":{"tool":"list","path":"","atLeast":0}}`, []string{`{"waitFor":{"atLeast":0,"path":"","tool":"list"}}`},
+	},
+	{
+		"waits for a result of an MCP tool with all that such a wait can have", script.WaitForStep{
+			Tool: "list", Path: "items[by=me].files", AtLeast: 2, Arguments: json.RawMessage(`{"all":true}`), ID: "listed", Server: "s", Timeout: time.Minute,
+		},
+		`{"waitFor":{"tool":"list","path":"items[by=me].files","atLeast":2,"arguments":{"all":true},"id":"listed","server":"s","timeoutMs":60000}}`, nil,
+	},
+	{
+		"waits for a steer", script.AwaitSteerStep{},
+		`{"awaitSteer":true}`, []string{`{"awaitSteer":{}}`, `{"awaitSteer":{"continueOnTimeout":false}}`},
+	},
+	{
+		"waits for a steer a while, and goes on without one", script.AwaitSteerStep{Timeout: time.Second, Continue: true},
+		`{"awaitSteer":{"timeoutMs":1000,"continueOnTimeout":true}}`, nil,
+	},
+	{
+		"waits for a steer as long as always, and goes on without one", script.AwaitSteerStep{Continue: true},
+		`{"awaitSteer":{"continueOnTimeout":true}}`, nil,
+	},
+	{
+		"expects a text in the prompt", script.ExpectInputStep{Text: "run {{input}}"},
+		`{"expectInput":"run {{input}}"}`, []string{`{"expectInput":{"text":"run {{input}}"}}`},
+	},
+	{
 		"asks a question", script.QuestionStep{Questions: []script.Question{{ID: "q", Header: "H", Question: "Q?"}}},
 		`{"question":{"questions":[{"id":"q","header":"H","question":"Q?"}]}}`,
 		[]string{`{"question":{"blocking":false,"questions":[{"question":"Q?","header":"H","id":"q","options":[],"multiSelect":false}]}}`},

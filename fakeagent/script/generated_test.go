@@ -14,14 +14,14 @@ type generator struct{ *rand.Rand }
 
 func generated(seed uint64) script.Script {
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
-	return script.Script{Steps: g.steps(3), StepDelay: g.delay()}
+	return g.script(3)
 }
 
 // generatedFile is a file of such scripts.
 func generatedFile(seed uint64) (f script.File) {
 	g := generator{rand.New(rand.NewPCG(seed, 1))}
 	for range g.IntN(3) {
-		f.Turns = append(f.Turns, script.Script{Steps: g.steps(2), StepDelay: g.delay()})
+		f.Turns = append(f.Turns, g.script(2))
 	}
 	for range g.IntN(3) {
 		f.Routes = append(f.Routes, script.Route{
@@ -30,7 +30,7 @@ func generatedFile(seed uint64) (f script.File) {
 				Turn:   g.IntN(3), Attempt: g.IntN(3),
 			},
 			Times:  g.IntN(3),
-			Script: script.Script{Steps: g.steps(2), StepDelay: g.delay()},
+			Script: g.script(2),
 		})
 	}
 	return f
@@ -114,6 +114,18 @@ func (g generator) approval(depth int) script.Approval {
 	return a
 }
 
+// script may begin and end with the steps that may stand nowhere else.
+func (g generator) script(depth int) script.Script {
+	steps := g.steps(depth)
+	if g.IntN(4) == 0 {
+		steps = append([]script.Step{script.ExpectInputStep{Text: g.filled()}}, steps...)
+	}
+	if g.IntN(4) == 0 {
+		steps = append(steps, script.AwaitSteerStep{Timeout: g.delay(), Continue: pick(g, true, false)})
+	}
+	return script.Script{Steps: steps, StepDelay: g.delay()}
+}
+
 func (g generator) steps(depth int) []script.Step {
 	if depth == 0 {
 		return nil
@@ -126,7 +138,7 @@ func (g generator) steps(depth int) []script.Step {
 }
 
 func (g generator) step(depth int) script.Step {
-	switch g.IntN(19) {
+	switch g.IntN(21) {
 	case 0:
 		return script.ThinkStep(g.said())
 	case 1:
@@ -164,7 +176,8 @@ func (g generator) step(depth int) script.Step {
 		return s
 	case 11:
 		return script.MCPStep{
-			Server: g.filled(), Tool: g.filled(), Arguments: g.object(), ID: pick(g, "", "id"), Then: g.steps(depth - 1), Else: g.steps(depth - 1),
+			Server: pick(g, "", "*", g.filled()), Tool: g.filled(), Arguments: g.object(), ID: pick(g, "", "id"), Report: pick(g, true, false),
+			Then: g.steps(depth - 1), Else: g.steps(depth - 1),
 			Row: pick(g, nil, &script.MCPRow{Name: g.filled(), ItemType: pick(g, "", "x"), Hold: g.delay()}),
 		}
 	case 12:
@@ -185,6 +198,12 @@ func (g generator) step(depth int) script.Step {
 		return script.TaskStep{Description: g.filled(), Type: pick(g, "", "x"), Steps: g.steps(depth - 1)}
 	case 17:
 		return script.EventStep{Type: g.filled(), ItemID: pick(g, "", "x"), RequestID: pick(g, "", "x"), Payload: g.object()}
+	case 18:
+		return script.WaitStep{Tool: g.filled(), Server: pick(g, "", g.filled()), Timeout: g.delay()}
+	case 19:
+		return script.WaitForStep{
+			Tool: g.filled(), Path: g.text(), AtLeast: g.IntN(3), Arguments: g.object(), ID: pick(g, "", "id"), Server: pick(g, "", g.filled()), Timeout: g.delay(),
+		}
 	}
 	return script.UsageStep{UsedTokens: g.IntN(1e6), MaxTokens: g.IntN(3), ToolUses: g.IntN(3), CompactsAutomatically: pick(g, true, false)}
 }

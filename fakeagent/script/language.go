@@ -26,6 +26,10 @@ var kinds = []kind{
 	kindOf[ToolStep]("a claimed tool call"),
 	kindOf[ApprovalStep]("asks for approvals, all at once, and waits for the answers"),
 	kindOf[MCPStep]("calls a tool of an MCP server of the session"),
+	kindOf[WaitStep]("waits until an MCP server has a tool"),
+	kindOf[WaitForStep]("calls a tool of an MCP server until its result has enough at a path"),
+	kindOf[ExpectInputStep]("what the prompt must contain; the first step of a script"),
+	kindOf[AwaitSteerStep]("waits for a steer; the last step of a script"),
 	kindOf[UsageStep]("tells what the thread has used, in tokens"),
 	kindOf[QuestionStep]("asks the user"),
 	kindOf[TaskStep]("a task of a sub-agent, around steps"),
@@ -37,10 +41,10 @@ var kinds = []kind{
 
 func (s *Script) shape(o *object) {
 	if o.mode == writing && depth(s.Steps) > deepest {
-		o.fail("", "steps are nested more than %d deep", deepest)
+		o.fail("", tooNested, deepest)
 	}
 	o.millis(&s.StepDelay, "stepDelayMs", 0, "a pause before every step")
-	o.steps(&s.Steps, "steps", must|short, "what the turn does, in order")
+	o.steps(&s.Steps, "steps", must|short|outmost, "what the turn does, in order")
 }
 
 func (s *ThinkStep) shape(o *object) { (*SayStep)(s).shape(o) }
@@ -184,16 +188,58 @@ func (s *RawStep) shape(o *object) {
 }
 
 func (s *MCPStep) shape(o *object) {
-	o.text(&s.Server, "server", must|filled, "the server's name in the session, or * for every one")
-	o.text(&s.Tool, "tool", must|filled, "the tool")
-	o.json(&s.Arguments, "arguments", "what it is given, {} by default", true)
-	o.text(&s.ID, "id", filled, "what {{step:id}} calls its result")
-	if strings.ContainsAny(s.ID, ".[}*") {
-		o.fail("id", "must not hold a dot, a bracket, a brace or a star, is %q", excerpt(s.ID))
-	}
+	o.text(&s.Server, "server", filled, "the server's name in the session, or * for every one; the built-in one by default")
+	s.call(o)
+	o.flag(&s.Report, "report", "a line of the turn's report says what came of it")
 	optional(o, &s.Row, "row", "the row that it has, instead of that of an MCP call")
 	o.steps(&s.Then, "then", 0, "plays when the call succeeded")
 	o.steps(&s.Else, "else", 0, "plays when it failed")
+}
+
+// call is what all calls have.
+func (s *MCPStep) call(o *object) {
+	o.text(&s.Tool, "tool", must|filled, "the tool")
+	o.arguments(&s.Arguments)
+	o.id(&s.ID)
+}
+
+func (o *object) arguments(dst *json.RawMessage) {
+	o.json(dst, "arguments", "what it is given, {} by default", true)
+}
+
+func (o *object) id(dst *string) {
+	o.text(dst, "id", filled, "what {{step:id}} calls its result")
+	if strings.ContainsAny(*dst, ".[}*") {
+		o.fail("id", "must not hold a dot, a bracket, a brace or a star, is %q", excerpt(*dst))
+	}
+}
+
+const oneServer = "the server's name in the session; the built-in one by default"
+
+func (s *WaitStep) shape(o *object) {
+	o.text(&s.Tool, "tool", must|short|filled, "the tool's name, or mcp__server__tool")
+	o.text(&s.Server, "server", filled, oneServer)
+	o.timeout(&s.Timeout, WaitTimeout)
+}
+
+func (s *WaitForStep) shape(o *object) {
+	o.text(&s.Tool, "tool", must|filled, "the tool, which should change nothing: each look is a call")
+	o.text(&s.Path, "path", must, "where its result must have something: items.0.id or items[name=value]")
+	o.number(&s.AtLeast, "atLeast", must, 0, "how long the array there must be, or how large the number; anything else is 1")
+	o.arguments(&s.Arguments)
+	o.id(&s.ID)
+	o.text(&s.Server, "server", filled, oneServer)
+	o.timeout(&s.Timeout, WaitTimeout)
+}
+
+func (s *AwaitSteerStep) shape(o *object) {
+	o.timeout(&s.Timeout, SteerTimeout)
+	o.flag(&s.Continue, "continueOnTimeout", "when the time is over, the turn goes on as if its own prompt had come again; else it ends")
+	o.trueAlone()
+}
+
+func (s *ExpectInputStep) shape(o *object) {
+	o.text(&s.Text, "text", must|short|filled|verbatim, "what the prompt contains")
 }
 
 func (r *MCPRow) shape(o *object) {

@@ -2,6 +2,8 @@ package script_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,22 +21,33 @@ const result = ` {
 		{"title": "v1.2 [beta", "n": 2.50, "open": false, "parts": [{"k": "a", "v": "first"}, {"k": "b", "v": "second"}, {"k": "b", "v": "third"}]},
 		{"title": "", "n": null, "at": {"x": {"y" : 1}}},
 		{"title": "a=b"},
-		["p", "q"]
+		["p", "q"],
+		{"t\u0069tle": "\u00fc", "n": 7},
+		{"title": "twin", "title": "sister", "n": 8}
 	],
 	"caf\u00e9": "\u00fc"
 } `
 
+// lookup finds a part of JSON, which may be none.
+func lookup(data, path string) (script.Doc, bool) {
+	d, err := script.NewDoc([]byte(data))
+	if err != nil {
+		return "", false
+	}
+	return d.Lookup(path)
+}
+
 var _ = Describe("A part of JSON", func() {
 	DescribeTable("is found by",
 		func(path, want string) {
-			got, ok := script.Lookup(json.RawMessage(result), path)
+			got, ok := lookup(result, path)
 			Expect(ok).To(BeTrue())
 			Expect(string(got)).To(Equal(want))
 		},
 		Entry("the name of a member", "id", `"r1"`),
 		Entry("a name that is a number", "0", `"zero"`),
 		Entry("a name that JSON has escaped", "café", `"\u00fc"`),
-		Entry("a name that is there twice, the last time", "last", `[2]`),
+		Entry("a name that is there twice, the first time", "last", `1`),
 		Entry("names that are empty, with a dot between", ".", `"nothing"`),
 		Entry("the number of an element, from 0", "list.0", `10`),
 		Entry("numbers of elements of elements", "list.1.1", `21`),
@@ -49,11 +62,13 @@ var _ = Describe("A part of JSON", func() {
 		Entry("a selector whose value is an object, as JSON without white space", `items[at={"x":{"y":1}}].title`, `""`),
 		Entry("a selector that several fit, the first one", "items[title=v1.2 [beta].parts[k=b].v", `"second"`),
 		Entry("a selector whose member is a number of an element", "items[0=p].1", `"q"`),
+		Entry("a selector whose name and value JSON has escaped", "items[title=ü].n", `7`),
+		Entry("a selector of a name that is there twice, the first time", "items[title=twin].n", `8`),
 	)
 
 	find := func(data, path string) string {
 		GinkgoHelper()
-		got, ok := script.Lookup(json.RawMessage(data), path)
+		got, ok := lookup(data, path)
 		Expect(ok).To(BeTrue())
 		return string(got)
 	}
@@ -70,11 +85,37 @@ var _ = Describe("A part of JSON", func() {
 		Expect(find(`[[{"k":"x"},"x"],[{"k":"z"},"y"]]`, "[1=y][k=z].k")).To(Equal(`"z"`))
 	})
 
+	It("is selected from behind elements of any kind, whatever brackets, quotes and backslashes they have", func() {
+		const objects = `[{"k":"a","s":"}"},{"k":"b","s":"\"}"},{"k":"c","o":{"p":{}}},{"k":"d","l":["}",{"k":"z"}]},{"s":"{","k":"e","t":"\\"},"k",["k","z"],{},{"k":"z","v":5}]`
+		Expect(find(objects, "[k=z].v")).To(Equal("5"))
+		Expect(find(objects, "[k=e].t")).To(Equal(`"\\"`))
+		const arrays = `[["a","]"],["b",["]",[]]],["c",{"0":"d"}],["[","\"]"],[],{"0":"e"},["d",4]]`
+		Expect(find(arrays, "[0=d].1")).To(Equal("4"))
+		Expect(find(arrays, "[0=e].0")).To(Equal(`"e"`))
+	})
+
+	It("is selected by any member of any element", func() {
+		for seed := range uint64(100) {
+			g := generator{rand.New(rand.NewPCG(seed, 2))}
+			var elements []map[string]any
+			for i := range 8 {
+				elements = append(elements, map[string]any{"a": g.text() + "[{}]", "b": []any{g.text(), map[string]any{"k": g.text()}}, "k": fmt.Sprint(g.text(), i), "z": g.json()})
+			}
+			text, err := json.Marshal(elements)
+			Expect(err).NotTo(HaveOccurred())
+			for i, e := range elements {
+				var got string
+				Expect(json.Unmarshal([]byte(find(string(text), fmt.Sprintf("[k=%s].k", e["k"]))), &got)).To(Succeed())
+				Expect(got).To(Equal(e["k"]), "%d of seed %d: %s", i, seed, text)
+			}
+		}
+	})
+
 	DescribeTable("is not found by",
 		func(path string) {
-			got, ok := script.Lookup(json.RawMessage(result), path)
+			got, ok := lookup(result, path)
 			Expect(ok).To(BeFalse())
-			Expect(got).To(BeNil())
+			Expect(got).To(BeEmpty())
 		},
 		Entry("a name that is not there", "nope"),
 		Entry("a name in other letters", "ID"),
@@ -91,6 +132,9 @@ var _ = Describe("A part of JSON", func() {
 		Entry("a path that ends with a dot", "id."),
 		Entry("a selector that nothing fits", "items[title=none]"),
 		Entry("a selector in other letters", "items[title=One]"),
+		Entry("a selector of a name that is there twice, the second time", "items[title=sister]"),
+		Entry("a selector of a text, in quotes", `items[title="one"]`),
+		Entry("a selector of a number that is longer", "items[n=70]"),
 		Entry("a selector whose number is written in another way", "items[n=2.5]"),
 		Entry("a selector of an object", "[id=r1]"),
 		Entry("a selector of a text", "id[a=b]"),
@@ -102,10 +146,10 @@ var _ = Describe("A part of JSON", func() {
 
 	It("is not found in what is no JSON", func() {
 		for _, text := range []string{"", " ", "x", `{"a":1`, `{"a":1} {}`, "\ufeff{}"} {
-			_, ok := script.Lookup(json.RawMessage(text), "")
+			_, ok := lookup(text, "")
 			Expect(ok).To(BeFalse(), text)
 		}
-		_, ok := script.Lookup(nil, "a")
+		_, ok := script.Doc("").Lookup("a")
 		Expect(ok).To(BeFalse())
 	})
 
@@ -114,10 +158,53 @@ var _ = Describe("A part of JSON", func() {
 		Expect(find(long, "b.0")).To(Equal("5"))
 	})
 
-	It("does not share memory with the whole", func() {
-		data := json.RawMessage(`{"a":[1]}`)
-		got, _ := script.Lookup(data, "a")
-		got[1] = '2'
-		Expect(string(data)).To(Equal(`{"a":[1]}`))
+	It("is found without a look at what comes behind it", func() {
+		for _, path := range []string{"a.1", "b[k=v].w", "b.1"} {
+			_, ok := script.Doc(`{"a":[1,2],"b":[{"k":"v","w":3},4 and no more JSON`).Lookup(path)
+			Expect(ok).To(BeTrue(), path)
+		}
 	})
+
+	It("is looked for in what is no JSON without a panic, and comes to an end", func() {
+		texts := []string{""}
+		for range 5 {
+			for _, text := range texts {
+				for _, more := range []string{"{", "}", "[", "]", `"`, `"a"`, ":", ",", "1", `\`, "\x01"} {
+					texts = append(texts, text+more)
+				}
+			}
+			texts = texts[len(texts)-min(len(texts), 11*11*11*11*11):]
+			for _, text := range texts {
+				for _, path := range []string{"", "a", "1", "a.0", "[a=1]", "0[1=1]", "a[a=1].b", "999999999"} {
+					_, _ = script.Doc(text).Lookup(path)
+				}
+			}
+		}
+	})
+})
+
+var _ = Describe("JSON that is looked at often", func() {
+	It("has no white space, and is UTF-8", func() {
+		Expect(script.NewDoc([]byte(" { \"a\" : [ 1,\n2 ], \"b\": \"x\xffy\" }\n"))).To(Equal(script.Doc(`{"a":[1,2],"b":"x�y"}`)))
+		Expect(script.NewDoc([]byte("null"))).To(Equal(script.Doc("null")))
+	})
+
+	It("does not share memory with the text that it was made of", func() {
+		text := []byte(`{"a":1}`)
+		d, err := script.NewDoc(text)
+		Expect(err).NotTo(HaveOccurred())
+		text[5] = '2'
+		Expect(d).To(Equal(script.Doc(`{"a":1}`)))
+	})
+
+	DescribeTable("is nothing else, and the error says why not:",
+		func(text, reason string) {
+			d, err := script.NewDoc([]byte(text))
+			Expect(err).To(MatchError(reason))
+			Expect(d).To(BeEmpty())
+		},
+		Entry("nothing", "", "unexpected end of JSON input"),
+		Entry("a text without quotes", "hello", "invalid character 'h' looking for beginning of value"),
+		Entry("two values", "1 2", "invalid character '2' after top-level value"),
+	)
 })

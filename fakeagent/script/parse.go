@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
-// MaxSize is how long the JSON of a script may be, in bytes.
-const MaxSize = 4 << 20
+const (
+	// MaxSize is how long the JSON of a script may be, in bytes.
+	MaxSize = 4 << 20
+	// MaxObject is how long that of an [Object] may be, which may hold many scripts.
+	MaxObject = 64 << 20
+)
 
 // Error says what is wrong with a script or a file of scripts, and where.
 type Error struct {
@@ -17,6 +21,7 @@ type Error struct {
 	Syntax bool   // it is no JSON at all
 
 	cause error
+	where string // in what WriteObject writes
 }
 
 func (e *Error) Error() string {
@@ -37,6 +42,12 @@ func (e *Error) behind(where string) *Error {
 	return e
 }
 
+// inside puts a part of the way to e before the rest of it.
+func (e *Error) inside(where string) *Error {
+	e.where = where + e.where
+	return e
+}
+
 // located is e as an error, with its line and column.
 func (e *Error) located(text string) error {
 	if e == nil {
@@ -48,11 +59,11 @@ func (e *Error) located(text string) error {
 	return e
 }
 
-func tooLong(size int) *Error {
-	if size <= MaxSize {
+func tooLong(size, limit int) *Error {
+	if size <= limit {
 		return nil
 	}
-	return &Error{Reason: fmt.Sprintf("it is %d bytes long; the limit is %d", size, MaxSize)}
+	return &Error{Reason: fmt.Sprintf("it is %d bytes long; the limit is %d", size, limit)}
 }
 
 // Parse reads a script: an object with steps, or a bare array of steps. It is strict: every error is an [*Error] that names the
@@ -61,7 +72,7 @@ func Parse(data []byte) (Script, error) { return parseScript(string(data)) }
 
 func parseScript(text string) (Script, error) {
 	var s Script
-	if err := parseText(text, s.shape, literal); err != nil {
+	if err := parseText(text, MaxSize, s.shape, literal); err != nil {
 		return Script{}, err
 	}
 	return s, nil
@@ -72,8 +83,8 @@ const (
 	templated = true
 )
 
-func parseText(text string, walk func(*object), templates bool) error {
-	v, err := open(text)
+func parseText(text string, limit int, walk func(*object), templates bool) error {
+	v, err := open(text, limit)
 	if err == nil {
 		v.templates = templates
 		err = parse(v, walk)
@@ -87,7 +98,7 @@ func (s Script) AppendJSON(dst []byte) ([]byte, error) {
 	o := object{mode: writing, output: &output{}}
 	s.shape(&o)
 	if o.err == nil {
-		o.err = tooLong(len(o.out) + len("{}"))
+		o.err = tooLong(len(o.out)+len("{}"), MaxSize)
 	}
 	if o.err != nil {
 		return dst, o.err
@@ -145,7 +156,7 @@ func Branches(s Step) (all [][]Step) {
 	case TaskStep:
 		all = append(all, s.Steps)
 	case TemplateStep:
-		all = s.branches
+		all = Branches(s.bare)
 	}
 	return all
 }

@@ -23,6 +23,7 @@ func (r refused) text() string { return strings.Replace(r.json, arrow, "", 1) }
 
 const (
 	milliseconds = "must be a whole number of milliseconds, 0 or more"
+	someTime     = "must be a whole number of milliseconds, 1 or more"
 	keyTwice     = `key "%s" stands there twice`
 )
 
@@ -146,7 +147,9 @@ var refusals = []refused{
 	{because: "base64 has no padding", json: `[{"raw":{"base64":▸"eA"}}]`, reason: "step 1 (raw): base64 does not decode: illegal base64 data at input byte 0", schemaAccepts: true},
 	{because: "base64 is the one for URLs", json: `[{"raw":{"base64":▸"_w=="}}]`, reason: "step 1 (raw): base64 does not decode: illegal base64 data at input byte 0", schemaAccepts: true},
 
-	{because: "a call has no server", json: `[{"mcp":▸{"tool":"x"}}]`, reason: "step 1 (mcp): server is missing"},
+	{because: "a call has an empty server", json: `[{"mcp":{"server":▸"","tool":"x"}}]`, reason: "step 1 (mcp): server must not be empty"},
+	{because: "a call has no tool", json: `[{"mcp":▸{"server":"s"}}]`, reason: "step 1 (mcp): tool is missing"},
+	{because: "a call reports in words", json: `[{"mcp":{"tool":"t","report":▸"yes"}}]`, reason: `step 1 (mcp): report must be true or false, is "yes"`},
 	{because: "a call has an empty tool", json: `[{"mcp":{"server":"s","tool":▸""}}]`, reason: "step 1 (mcp): tool must not be empty"},
 	{because: "a call's arguments are a list", json: `[{"mcp":{"server":"s","tool":"t","arguments":▸[1]}}]`, reason: "step 1 (mcp): arguments must be an object, is [1]"},
 	{because: "a call's id is empty", json: `[{"mcp":{"server":"s","tool":"t","id":▸""}}]`, reason: "step 1 (mcp): id must not be empty"},
@@ -162,6 +165,58 @@ var refusals = []refused{
 	{because: "a step after a call is wrong", json: `[{"mcp":{"server":"s","tool":"t","then":[{▸"sya":1}]}}]`, reason: `step 1 (mcp): then step 1: unknown key "sya", did you mean "say"?`},
 	{because: "a step after a call that failed is wrong", json: `[{"mcp":{"server":"s","tool":"t","else":[{"say":"x"},{"hold":▸""}]}}]`, reason: "step 1 (mcp): else step 2 (hold): name must not be empty"},
 	{because: "what follows a call is one step", json: `[{"mcp":{"server":"s","tool":"t","then":▸{"say":"x"}}}]`, reason: `step 1 (mcp): then must be an array, is {"say":"x"}`},
+
+	{because: "a wait is for a time", json: `[{"wait":▸500}]`, reason: "step 1 (wait): must be a string, or an object, is 500"},
+	{because: "a wait is for a tool without a name", json: `[{"wait":▸""}]`, reason: "step 1 (wait): tool must not be empty"},
+	{because: "a wait has no tool", json: `[{"wait":▸{"server":"s"}}]`, reason: "step 1 (wait): tool is missing"},
+	{because: "a wait has an empty server", json: `[{"wait":{"tool":"t","server":▸""}}]`, reason: "step 1 (wait): server must not be empty"},
+	{because: "a wait takes no time", json: `[{"wait":{"tool":"t","timeoutMs":▸0}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is 0"},
+	{because: "a wait takes less than no time", json: `[{"wait":{"tool":"t","timeoutMs":▸-1}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is -1"},
+	{because: "a wait takes a fraction", json: `[{"wait":{"tool":"t","timeoutMs":▸1.5}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is 1.5"},
+	{because: "a wait takes as long as it likes", json: `[{"wait":{"tool":"t","timeoutMs":▸null}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is null"},
+	{because: "a wait takes longer than a Duration can be", json: `[{"wait":{"tool":"t","timeoutMs":▸9223372036855}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is 9223372036855"},
+	{because: "a wait has an unknown key", json: `[{"wait":{"tool":"t",▸"timeout":5}}]`, reason: `step 1 (wait): unknown key "timeout", did you mean "timeoutMs"?`},
+	{because: "a wait for a result is a tool only", json: `[{"waitFor":▸"list"}]`, reason: `step 1 (waitFor): must be an object with tool and path and atLeast, is "list"`},
+	{because: "a wait for a result has no tool", json: `[{"waitFor":▸{"path":"","atLeast":1}}]`, reason: "step 1 (waitFor): tool is missing"},
+	{because: "a wait for a result has an empty tool", json: `[{"waitFor":{"tool":▸"","path":"","atLeast":1}}]`, reason: "step 1 (waitFor): tool must not be empty"},
+	{because: "a wait for a result has no path", json: `[{"waitFor":▸{"tool":"t","atLeast":1}}]`, reason: "step 1 (waitFor): path is missing"},
+	{because: "a wait for a result has a path in parts", json: `[{"waitFor":{"tool":"t","path":▸["a",0],"atLeast":1}}]`, reason: `step 1 (waitFor): path must be a string, is ["a",0]`},
+	{because: "a wait for a result does not say how much", json: `[{"waitFor":▸{"tool":"t","path":""}}]`, reason: "step 1 (waitFor): atLeast is missing"},
+	{because: "a wait is for less than no result", json: `[{"waitFor":{"tool":"t","path":"","atLeast":▸-1}}]`, reason: "step 1 (waitFor): atLeast must be 0 or more, is -1"},
+	{because: "a wait is for a part of a result", json: `[{"waitFor":{"tool":"t","path":"","atLeast":▸0.5}}]`, reason: "step 1 (waitFor): atLeast must be a whole number, is 0.5"},
+	{because: "a wait for a result has a list of arguments", json: `[{"waitFor":{"tool":"t","path":"","atLeast":1,"arguments":▸[]}}]`, reason: "step 1 (waitFor): arguments must be an object, is []"},
+	{because: "a wait for a result has an empty id", json: `[{"waitFor":{"tool":"t","path":"","atLeast":1,"id":▸""}}]`, reason: "step 1 (waitFor): id must not be empty"},
+	{because: "a wait for a result has an id with a star", json: `[{"waitFor":{"tool":"t","path":"","atLeast":1,"id":▸"*"}}]`, reason: `step 1 (waitFor): id must not hold a dot, a bracket, a brace or a star, is "*"`, schemaAccepts: true},
+	{because: "a wait for a result has an empty server", json: `[{"waitFor":{"tool":"t","path":"","atLeast":1,"server":▸""}}]`, reason: "step 1 (waitFor): server must not be empty"},
+	{because: "a wait for a result takes no time", json: `[{"waitFor":{"tool":"t","path":"","atLeast":1,"timeoutMs":▸0.0}}]`, reason: "step 1 (waitFor): timeoutMs " + someTime + ", is 0.0"},
+	{because: "a wait for a result has an unknown key", json: `[{"waitFor":{"tool":"t","path":"",▸"atleast":1}}]`, reason: `step 1 (waitFor): unknown key "atleast", did you mean "atLeast"?`},
+
+	{because: "a wait for a steer is switched off", json: `[{"awaitSteer":▸false}]`, reason: "step 1 (awaitSteer): must be true, or an object, is false"},
+	{because: "a wait for a steer is null", json: `[{"awaitSteer":▸null}]`, reason: "step 1 (awaitSteer): must be true, or an object, is null"},
+	{because: "a wait for a steer is a time", json: `[{"awaitSteer":▸1000}]`, reason: "step 1 (awaitSteer): must be true, or an object, is 1000"},
+	{because: "a wait for a steer is true in a string", json: `[{"awaitSteer":▸"true"}]`, reason: `step 1 (awaitSteer): must be true, or an object, is "true"`},
+	{because: "a wait for a steer is true in a list", json: `[{"awaitSteer":▸[true]}]`, reason: "step 1 (awaitSteer): must be true, or an object, is [true]"},
+	{because: "a wait for a steer takes no time", json: `[{"awaitSteer":{"timeoutMs":▸0}}]`, reason: "step 1 (awaitSteer): timeoutMs " + someTime + ", is 0"},
+	{because: "a wait for a steer goes on in words", json: `[{"awaitSteer":{"continueOnTimeout":▸"yes"}}]`, reason: `step 1 (awaitSteer): continueOnTimeout must be true or false, is "yes"`},
+	{because: "a wait for a steer has an unknown key", json: `[{"awaitSteer":{▸"timeout":5}}]`, reason: `step 1 (awaitSteer): unknown key "timeout", did you mean "timeoutMs"?`},
+	{because: "a wait for a steer is not the last step", json: `[▸{"awaitSteer":true},{"say":"x"}]`, reason: "step 1: awaitSteer must be the last step of a script", schemaAccepts: true},
+	{because: "there are two waits for a steer", json: "{\"steps\":[{\"say\":\"x\"} , ▸{\"awaitSteer\":{}}\n,\n{\"awaitSteer\":true}]}", reason: "step 2: awaitSteer must be the last step of a script", schemaAccepts: true},
+	{because: "a wait for a steer is what a task does last", json: `[{"task":{"description":"d","steps":[{"say":"x"},▸{"awaitSteer":true}]}}]`, reason: "step 1 (task): step 2: awaitSteer must be the last step of a script", schemaAccepts: true},
+	{because: "a wait for a steer is all that follows a call", json: `[{"mcp":{"tool":"t","then":[▸{"awaitSteer":true}]}}]`, reason: "step 1 (mcp): then step 1: awaitSteer must be the last step of a script", schemaAccepts: true},
+	{
+		because: "a wait for a steer stands in a branch of a branch", json: `[{"approval":[{"title":"a"},{"title":"b","deny":[{"mcp":{"tool":"t","else":[▸{"awaitSteer":true}]}}]}]}]`,
+		reason: "step 1 (approval): approval 2: deny step 1 (mcp): else step 1: awaitSteer must be the last step of a script", schemaAccepts: true,
+	},
+
+	{because: "an expected text is empty", json: `[{"expectInput":▸""}]`, reason: "step 1 (expectInput): text must not be empty"},
+	{because: "an expected text is a regular expression", json: `[{"expectInput":{▸"regexp":"x"}}]`, reason: `step 1 (expectInput): unknown key "regexp", did you mean "text"?`},
+	{because: "an expected text is a list", json: `[{"expectInput":▸["a","b"]}]`, reason: `step 1 (expectInput): must be a string, or an object, is ["a","b"]`},
+	{because: "an expected text is missing", json: `[{"expectInput":▸{}}]`, reason: "step 1 (expectInput): text is missing"},
+	{because: "an expected text is not the first step", json: `[{"say":"x"},▸{"expectInput":"y"}]`, reason: "step 2: expectInput must be the first step of a script", schemaAccepts: true},
+	{because: "a text is expected twice", json: `[{"expectInput":"x"},▸{"expectInput":"y"}]`, reason: "step 2: expectInput must be the first step of a script", schemaAccepts: true},
+	{because: "a text is expected where a steer was awaited", json: `[▸{"awaitSteer":true},{"expectInput":"x"}]`, reason: "step 1: awaitSteer must be the last step of a script", schemaAccepts: true},
+	{because: "a text is expected by a task", json: `[{"task":{"description":"d","steps":[▸{"expectInput":"x"}]}}]`, reason: "step 1 (task): step 1: expectInput must be the first step of a script", schemaAccepts: true},
+	{because: "a text is expected by what is allowed", json: `[{"approval":{"title":"t","allow":[▸{"expectInput":"x"}]}}]`, reason: "step 1 (approval): allow step 1: expectInput must be the first step of a script", schemaAccepts: true},
 
 	{because: "a question is a string", json: `[{"question":▸"why"}]`, reason: `step 1 (question): must be an object with questions, is "why"`},
 	{because: "a question asks nothing", json: `[{"question":{"questions":▸[]}}]`, reason: "step 1 (question): questions needs at least one question"},

@@ -18,9 +18,9 @@ type document struct {
 	free  []*object // walks that are over, to be used again
 	depth int       // of steps inside steps
 
-	templates bool                                       // {{…}} in a step is a placeholder
-	holes     bool                                       // the step that is read has some
-	fill      func(name string) (json.RawMessage, error) // of the step that is filled, or nil
+	templates bool                           // {{…}} in a step is a placeholder
+	holes     []string                       // those of the step that is read, by their names
+	fill      func(name string) (Doc, error) // of the step that is filled, or nil
 }
 
 // at is the value at a place.
@@ -46,8 +46,8 @@ func (v value) raw() string { return v.text[v.pos:v.end] }
 func (v value) first() byte { return v.text[v.pos] }
 
 // open checks the syntax of a document and returns its value.
-func open(text string) (value, *Error) {
-	if err := tooLong(len(text)); err != nil {
+func open(text string, limit int) (value, *Error) {
+	if err := tooLong(len(text), limit); err != nil {
 		return value{}, err
 	}
 	if strings.HasPrefix(text, "\ufeff") {
@@ -124,22 +124,24 @@ func (v value) length() (n int) {
 }
 
 // string is the value of a string.
-func (v value) string() string {
-	raw := v.text[v.pos+1 : v.end-1]
-	if strings.IndexByte(raw, '\\') < 0 && utf8.ValidString(raw) {
-		return raw
-	}
-	var s string
-	_ = json.Unmarshal([]byte(v.raw()), &s) // valid, as the whole document is
+func (v value) string() string { return plain(v.raw()) }
+
+func unquoted(raw string) (s string) {
+	_ = json.Unmarshal([]byte(raw), &s) // valid, as the whole document is
 	return s
 }
 
 // plain is a string as it is, and any other value as JSON on one line.
-func (v value) plain() string {
-	if v.first() == '"' {
-		return v.string()
+func (v value) plain() string { return plain(v.raw()) }
+
+func plain(raw string) string {
+	switch {
+	case first(raw, 0) != '"':
+		return string(compact([]byte(raw)))
+	case strings.IndexByte(raw, '\\') < 0 && utf8.ValidString(raw) && len(raw) > 1:
+		return raw[1 : len(raw)-1]
 	}
-	return string(compact([]byte(v.raw())))
+	return unquoted(raw)
 }
 
 // whole is a number without a fraction, in whatever notation.
@@ -171,9 +173,17 @@ func compact(raw []byte) []byte {
 	return b.Bytes()
 }
 
+// first is the byte at a place, 0 behind the end.
+func first(b string, i int) byte {
+	if i < len(b) {
+		return b[i]
+	}
+	return 0
+}
+
 // comma is where the next member or the closing bracket stands.
 func comma(b string, i int) int {
-	if i = space(b, i); b[i] == ',' {
+	if i = space(b, i); first(b, i) == ',' {
 		i = space(b, i+1)
 	}
 	return i
@@ -188,30 +198,60 @@ func space(b string, i int) int {
 
 // past is the index behind the value that begins at i.
 func past(b string, i int) int {
-	switch b[i] {
+	switch first(b, i) {
 	case '"':
-		for i++; b[i] != '"'; i++ {
-			if b[i] == '\\' {
-				i++
-			}
-		}
-		return i + 1
+		return quoted(b, i)
 	case '{', '[':
-		for depth := 0; ; i++ {
-			switch b[i] {
-			case '"':
-				i = past(b, i) - 1
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-		}
+		return closing(b, i+1)
 	}
+	i++ // also where there is none, so that whoever looks at all of them comes to an end
 	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
 		i++
 	}
-	return i
+	return min(i, len(b))
+}
+
+// quoted is the index behind the string that begins at i.
+func quoted(b string, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return len(b)
+}
+
+// closingSoon is closing where a lot is skipped: what holds nothing of its own kind is over at the first bracket that is not in a string, which is
+// found without a look at each byte.
+func closingSoon(b string, i int, open byte) int {
+	if n := strings.IndexByte(b[i:], open+('}'-'{')); n >= 0 {
+		if in := b[i : i+n]; strings.IndexByte(in, open) < 0 && strings.IndexByte(in, '\\') < 0 && strings.Count(in, `"`)%2 == 0 {
+			return i + n + 1
+		}
+	}
+	return closing(b, i)
+}
+
+// closing is the index behind the bracket that closes what was opened before i.
+func closing(b string, i int) int {
+	for depth := 1; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(b)
 }

@@ -92,8 +92,9 @@ func describe(walk func(*object), step bool) schema {
 
 // Schema is the JSON Schema (draft 2020-12) of a script, indented. [Parse] and [ParseFile] accept no script that the schema refuses. Beyond
 // the schema they refuse equal keys, chunks that a text has not enough characters for, an error that goes with the status completed, two
-// questions with one id, base64 that is none, an id with a dot, bracket, brace or star, whole numbers too large for an int, and more than [MaxSize]
-// bytes; and Parse refuses a placeholder where no text may stand.
+// questions with one id, base64 that is none, an id with a dot, bracket, brace or star, an expectInput that is not the first step and an awaitSteer
+// that is not the last one, or either inside a step, whole numbers too large for an int, steps nested too deep, and more than [MaxSize] bytes; and
+// Parse refuses a placeholder where no text may stand.
 func Schema() []byte {
 	steps := make([]schema, len(kinds))
 	for i, k := range kinds {

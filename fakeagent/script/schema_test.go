@@ -128,6 +128,11 @@ var _ = Describe("The JSON Schema of the language", func() {
 		Entry("a word", `{"plan":[{"text":"x","status":"{{config.status}}"}]}`),
 		Entry("a part of a word", `{"exit":{"signal":"SIG{{config.signal}}"}}`),
 		Entry("one of several words", `{"approval":{"title":"x","options":["accept","{{config.more}}"]}}`),
+		Entry("how much a result must have, and where", `{"waitFor":{"tool":"t","path":"{{config.path}}","atLeast":"{{step:a.n}}"}}`),
+		Entry("the arguments of a wait", `{"waitFor":{"tool":"t","path":"","atLeast":1,"arguments":"{{step:a}}"}}`),
+		Entry("how long something is waited for", `{"wait":{"tool":"t","timeoutMs":"{{config.timeoutMs}}"}}`),
+		Entry("how long a steer is waited for, and what then", `{"awaitSteer":{"timeoutMs":"{{config.timeoutMs}}","continueOnTimeout":"{{config.on}}"}}`),
+		Entry("whether a call is reported", `{"mcp":{"tool":"t","report":"{{config.report}}"}}`),
 		Entry("all that a text has", `{"hold":"{{steers}}"}`),
 	)
 	DescribeTable("refuses, as the parser of files does, a placeholder",
@@ -143,6 +148,8 @@ var _ = Describe("The JSON Schema of the language", func() {
 		Entry("that is none, for one of several words", `[{"approval":{"title":"x","options":["{{x}}"]}}]`, "must hold accept"),
 		Entry("for an array", `[{"plan":"{{input}}"}]`, "must be an array"),
 		Entry("for a tool", `[{"approval":{"title":"x","tool":"{{input}}"}}]`, "must be an object with name"),
+		Entry("for the true of a wait for a steer", `[{"awaitSteer":"{{config.on}}"}]`, "must be true, or an object"),
+		Entry("in a text, for a timeout", `[{"wait":{"tool":"t","timeoutMs":"{{input}}0"}}]`, "1 or more"),
 		Entry("for a step", `["{{input}}"]`, "must be an object with one key"),
 		Entry("for a delay", `{"steps":[],"stepDelayMs":"{{config.delay}}"}`, "stepDelayMs must be a whole number"),
 	)

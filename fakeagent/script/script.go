@@ -126,10 +126,11 @@ type ApprovalTool struct {
 
 // MCPStep calls a tool of an MCP server of the session, or, where Server is "*", of every one of them.
 type MCPStep struct {
-	Server    string
+	Server    string // "" is the built-in one of the agent's configuration
 	Tool      string
 	Arguments json.RawMessage // an object; nil is {}
-	ID        string          // what {{step:id}} calls the result, without dot, bracket and brace; "" keeps none
+	ID        string          // what {{step:id}} calls the result, without dot, bracket and brace; "" has no name for it
+	Report    bool            // a line of the turn's report says what came of it
 	Row       *MCPRow         // nil: mcp__server__tool
 	Then      []Step          // plays when the call succeeded
 	Else      []Step          // plays when it failed
@@ -141,6 +142,46 @@ type MCPRow struct {
 	ItemType string // "" is dynamic_tool_call
 	Hold     time.Duration
 }
+
+// WaitStep asks an MCP server every 250 milliseconds which tools it has, until it has one. A line of the turn's report says whether it had; the
+// turn goes on in any case.
+type WaitStep struct {
+	Server  string        // "" is the built-in one of the agent's configuration
+	Tool    string        // its name, or mcp__server__tool
+	Timeout time.Duration // 0 is 30 seconds
+}
+
+// WaitForStep calls a tool of an MCP server every 250 milliseconds, until its result has enough at a path: an array of that length, a number as
+// large, or anything else, which counts as 1. Each is a real call, so the tool should change nothing. A call that fails is one that is not
+// ready. A line of the turn's report says what came of it; the turn goes on in any case.
+type WaitForStep struct {
+	Server    string // "" is the built-in one of the agent's configuration
+	Tool      string
+	Arguments json.RawMessage // an object; nil is {}
+	Path      string          // see [Doc.Lookup]
+	AtLeast   int
+	ID        string        // what {{step:id}} calls the result that was ready; "" keeps none
+	Timeout   time.Duration // 0 is 30 seconds
+}
+
+// AwaitSteerStep waits for a steer, and is the last step of a script. While such a script plays, the turn takes steers. Each then has a script
+// of its own, which plays in the same turn, as if the steer were a prompt.
+type AwaitSteerStep struct {
+	Timeout  time.Duration // 0 is a minute
+	Continue bool          // when the time is over, the turn goes on as if its own prompt had come again, or else ends; a script that is chosen for that again would never end
+}
+
+// ExpectInputStep says what the prompt, or the steer, of a script must contain, and is the first step of it. A turn with another prompt fails. In
+// a playbook it picks the batch for the prompt instead.
+type ExpectInputStep struct {
+	Text string // in which nothing is a placeholder
+}
+
+// How long steps wait that do not say.
+const (
+	WaitTimeout  = 30 * time.Second // a [WaitStep] and a [WaitForStep]
+	SteerTimeout = time.Minute      // an [AwaitSteerStep]
+)
 
 // QuestionStep asks the user. With Blocking it waits for the answers; without, the turn goes on, and the answer is the next prompt: no event
 // says that such a question is over.
@@ -274,42 +315,50 @@ func Raw(text string) Step { return RawStep{text} }
 // Ask is an [ApprovalStep].
 func Ask(approvals ...Approval) Step { return ApprovalStep{approvals} }
 
-func (SayStep) Key() string      { return "say" }
-func (ThinkStep) Key() string    { return "think" }
-func (WriteStep) Key() string    { return "write" }
-func (EditStep) Key() string     { return "edit" }
-func (BashStep) Key() string     { return "bash" }
-func (FailStep) Key() string     { return "fail" }
-func (SleepStep) Key() string    { return "sleep" }
-func (HoldStep) Key() string     { return "hold" }
-func (PlanStep) Key() string     { return "plan" }
-func (ToolStep) Key() string     { return "tool" }
-func (ApprovalStep) Key() string { return "approval" }
-func (MCPStep) Key() string      { return "mcp" }
-func (UsageStep) Key() string    { return "usage" }
-func (QuestionStep) Key() string { return "question" }
-func (TaskStep) Key() string     { return "task" }
-func (EventStep) Key() string    { return "event" }
-func (ExitStep) Key() string     { return "exit" }
-func (StderrStep) Key() string   { return "stderr" }
-func (RawStep) Key() string      { return "raw" }
+func (SayStep) Key() string         { return "say" }
+func (ThinkStep) Key() string       { return "think" }
+func (WriteStep) Key() string       { return "write" }
+func (EditStep) Key() string        { return "edit" }
+func (BashStep) Key() string        { return "bash" }
+func (FailStep) Key() string        { return "fail" }
+func (SleepStep) Key() string       { return "sleep" }
+func (HoldStep) Key() string        { return "hold" }
+func (PlanStep) Key() string        { return "plan" }
+func (ToolStep) Key() string        { return "tool" }
+func (ApprovalStep) Key() string    { return "approval" }
+func (MCPStep) Key() string         { return "mcp" }
+func (UsageStep) Key() string       { return "usage" }
+func (QuestionStep) Key() string    { return "question" }
+func (TaskStep) Key() string        { return "task" }
+func (EventStep) Key() string       { return "event" }
+func (ExitStep) Key() string        { return "exit" }
+func (StderrStep) Key() string      { return "stderr" }
+func (RawStep) Key() string         { return "raw" }
+func (WaitStep) Key() string        { return "wait" }
+func (WaitForStep) Key() string     { return "waitFor" }
+func (AwaitSteerStep) Key() string  { return "awaitSteer" }
+func (ExpectInputStep) Key() string { return "expectInput" }
 
-func (s SayStep) shaped() shaper      { return &s }
-func (s ThinkStep) shaped() shaper    { return &s }
-func (s WriteStep) shaped() shaper    { return &s }
-func (s EditStep) shaped() shaper     { return &s }
-func (s BashStep) shaped() shaper     { return &s }
-func (s FailStep) shaped() shaper     { return &s }
-func (s SleepStep) shaped() shaper    { return &s }
-func (s HoldStep) shaped() shaper     { return &s }
-func (s PlanStep) shaped() shaper     { return &s }
-func (s ToolStep) shaped() shaper     { return &s }
-func (s ApprovalStep) shaped() shaper { return &s }
-func (s MCPStep) shaped() shaper      { return &s }
-func (s UsageStep) shaped() shaper    { return &s }
-func (s QuestionStep) shaped() shaper { return &s }
-func (s TaskStep) shaped() shaper     { return &s }
-func (s EventStep) shaped() shaper    { return &s }
-func (s ExitStep) shaped() shaper     { return &s }
-func (s StderrStep) shaped() shaper   { return &s }
-func (s RawStep) shaped() shaper      { return &s }
+func (s SayStep) shaped() shaper         { return &s }
+func (s ThinkStep) shaped() shaper       { return &s }
+func (s WriteStep) shaped() shaper       { return &s }
+func (s EditStep) shaped() shaper        { return &s }
+func (s BashStep) shaped() shaper        { return &s }
+func (s FailStep) shaped() shaper        { return &s }
+func (s SleepStep) shaped() shaper       { return &s }
+func (s HoldStep) shaped() shaper        { return &s }
+func (s PlanStep) shaped() shaper        { return &s }
+func (s ToolStep) shaped() shaper        { return &s }
+func (s ApprovalStep) shaped() shaper    { return &s }
+func (s MCPStep) shaped() shaper         { return &s }
+func (s UsageStep) shaped() shaper       { return &s }
+func (s QuestionStep) shaped() shaper    { return &s }
+func (s TaskStep) shaped() shaper        { return &s }
+func (s EventStep) shaped() shaper       { return &s }
+func (s ExitStep) shaped() shaper        { return &s }
+func (s StderrStep) shaped() shaper      { return &s }
+func (s RawStep) shaped() shaper         { return &s }
+func (s WaitStep) shaped() shaper        { return &s }
+func (s WaitForStep) shaped() shaper     { return &s }
+func (s AwaitSteerStep) shaped() shaper  { return &s }
+func (s ExpectInputStep) shaped() shaper { return &s }

@@ -39,9 +39,11 @@ func kindOf[S Step, P interface {
 type flags uint8
 
 const (
-	must   flags = 1 << iota // required
-	short                    // may stand alone in place of the object
-	filled                   // not ""
+	must     flags = 1 << iota // required
+	short                      // may stand alone in place of the object
+	filled                     // not ""
+	verbatim                   // a text in which nothing is a placeholder
+	outmost                    // steps that do not stand inside a step
 )
 
 const anyNumber = math.MinInt
@@ -183,7 +185,7 @@ func (o *object) take(key string, f flags, want, begin string) (value, bool) {
 	}
 	if v.stands(begin) {
 		if !v.filling() {
-			v.holes = true // it is not known yet
+			v.holes = append(v.holes, holesIn(v.string())...) // it is not known yet
 			return value{}, false
 		}
 		var err error
@@ -243,7 +245,7 @@ func (o *object) knownText(v value, key string) (string, bool) {
 		return text, true
 	}
 	if !v.filling() {
-		v.holes = true
+		v.holes = append(v.holes, holesIn(text)...)
 		return "", false
 	}
 	text, err := v.fillText(text)
@@ -255,12 +257,10 @@ func (o *object) knownText(v value, key string) (string, bool) {
 
 // knownJSON is the same for any JSON.
 func (o *object) knownJSON(v value, key string) ([]byte, bool) {
-	if !v.hasHoles() {
-		return []byte(v.raw()), true
-	}
 	if !v.filling() {
-		v.holes = true
-		return nil, false
+		holes := v.holesIn()
+		v.holes = append(v.holes, holes...)
+		return []byte(v.raw()), holes == nil
 	}
 	raw, err := v.fillJSON()
 	if err != nil {
@@ -277,7 +277,7 @@ func (o *object) text(dst *string, key string, f flags, doc string) (there bool)
 		if !ok {
 			return false
 		}
-		if !v.templated() {
+		if !v.templated() || f&verbatim != 0 {
 			*dst = v.string()
 		} else if *dst, ok = o.knownText(v, key); !ok {
 			return false
@@ -341,7 +341,15 @@ func (o *object) within(dst *int, key string, f flags, least, most int, doc stri
 const longest = math.MaxInt64 / int64(time.Millisecond)
 
 func (o *object) millis(dst *time.Duration, key string, f flags, doc string) {
-	const want = "a whole number of milliseconds, 0 or more"
+	o.duration(dst, key, f, 0, "in milliseconds: "+doc)
+}
+
+// duration is a time of at least so many milliseconds, or none where it is left out.
+func (o *object) duration(dst *time.Duration, key string, f flags, least int64, doc string) {
+	want := "a whole number of milliseconds, 0 or more"
+	if least == 1 {
+		want = "a whole number of milliseconds, 1 or more"
+	}
 	switch o.mode {
 	case parsing:
 		v, ok := o.take(key, f, want, isNumber)
@@ -349,7 +357,7 @@ func (o *object) millis(dst *time.Duration, key string, f flags, doc string) {
 			return
 		}
 		n, ok := v.whole()
-		if !ok || n < 0 || n > longest {
+		if !ok || n < least || n > longest {
 			o.fail(key, "must be %s, is %s", want, v.excerpt())
 			return
 		}
@@ -363,7 +371,29 @@ func (o *object) millis(dst *time.Duration, key string, f flags, doc string) {
 			o.put(key, f, strconv.AppendInt(nil, dst.Milliseconds(), 10))
 		}
 	case describing:
-		o.add(key, f, "in milliseconds: "+doc, schema{"type": "integer", "minimum": 0, "maximum": longest})
+		o.add(key, f, doc, schema{"type": "integer", "minimum": least, "maximum": longest})
+	}
+}
+
+// timeout is how long a step waits at most.
+func (o *object) timeout(dst *time.Duration, byDefault time.Duration) {
+	doc := ""
+	if o.mode == describing {
+		doc = fmt.Sprintf("how long it waits, in milliseconds, %d by default", byDefault.Milliseconds())
+	}
+	o.duration(dst, "timeoutMs", 0, 1, doc)
+}
+
+// trueAlone is an object in whose place true may stand.
+func (o *object) trueAlone() {
+	switch {
+	case o.mode == describing:
+		o.instead = schema{"const": true}
+	case o.mode == parsing:
+		o.short = "true"
+		o.alone = o.alone && o.val.raw() != "true"
+	case len(o.written) == 0:
+		o.only = []byte("true")
 	}
 }
 
@@ -399,7 +429,9 @@ func (o *object) json(dst *json.RawMessage, key, doc string, isObj bool) {
 			raw, ok = o.knownJSON(v, key)
 		}
 		if ok && raw[0] != 'n' {
-			*dst = compact(raw)
+			if *dst = raw; !v.filling() { // which is compact
+				*dst = compact(raw)
+			}
 		}
 	case writing:
 		if len(*dst) == 0 {
@@ -504,7 +536,13 @@ type element[S any] struct {
 
 // array is a field that holds a list. With filled it holds one element at least.
 func array[S any](o *object, dst *[]S, key string, f flags, doc string, e element[S]) {
-	in := func(i int, err *Error) { o.err = err.behind(e.name + " " + strconv.Itoa(i+1)) }
+	in := func(i int, err *Error) {
+		if o.err = err; e.name != "" {
+			err.behind(e.name + " " + strconv.Itoa(i+1))
+		} else if o.mode == writing {
+			err.inside("." + key + "[" + strconv.Itoa(i) + "]")
+		}
+	}
 	switch o.mode {
 	case parsing:
 		v, ok := o.take(key, f, "an array", isArray)
@@ -549,12 +587,15 @@ func array[S any](o *object, dst *[]S, key string, f flags, doc string, e elemen
 }
 
 // deepest is how many branches may stand inside each other. Nobody needs as many, and each costs another look at what is inside.
-const deepest = 20
+const (
+	deepest   = 20
+	tooNested = "steps are nested more than %d deep"
+)
 
 func (o *object) steps(dst *[]Step, key string, f flags, doc string) {
 	if o.mode == parsing {
 		if o.val.depth++; o.val.depth > deepest {
-			o.fail("", "steps are nested more than %d deep", deepest)
+			o.fail("", tooNested, deepest)
 		}
 		defer func() { o.val.depth-- }()
 	}
@@ -562,7 +603,40 @@ func (o *object) steps(dst *[]Step, key string, f flags, doc string) {
 	if key != "steps" {
 		name = key + " step"
 	}
-	array(o, dst, key, f, doc, element[Step]{name, anyStep, readStep, writeStep})
+	array(o, dst, key, f, doc, inPlace(dst, f&outmost == 0, element[Step]{name, anyStep, readStep, writeStep}))
+}
+
+// inPlace are steps each of which stands where it may.
+func inPlace(steps *[]Step, inside bool, e element[Step]) element[Step] {
+	read, write := e.read, e.write
+	misplaced := func(s *Step, offset int) *Error {
+		switch (*s).Key() {
+		case ExpectInputStep{}.Key():
+			if inside || s != &(*steps)[0] {
+				return &Error{Reason: ": expectInput must be the first step of a script", Offset: offset}
+			}
+		case AwaitSteerStep{}.Key():
+			if inside || s != &(*steps)[len(*steps)-1] {
+				return &Error{Reason: ": awaitSteer must be the last step of a script", Offset: offset}
+			}
+		}
+		return nil
+	}
+	e.read = func(v value, s *Step) *Error {
+		err := read(v, s)
+		if err == nil {
+			err = misplaced(s, v.pos)
+		}
+		return err
+	}
+	e.write = func(s *Step) ([]byte, *Error) {
+		b, err := write(s)
+		if err == nil {
+			err = misplaced(s, 0)
+		}
+		return b, err
+	}
+	return e
 }
 
 func anyStep(*description) schema { return schema{"$ref": "#/$defs/step"} }
@@ -684,12 +758,12 @@ func readStep(v value, dst *Step) *Error {
 		return &Error{Reason: ": " + unknownKey(keys[0].key, known), Offset: keys[0].keyPos}
 	}
 	around := v.holes // of the step that this one stands in
-	v.holes = false
+	v.holes = nil
 	var err *Error
 	if *dst, err = k.parse(keys[0].value); err != nil {
 		return err.behind(" (" + k.key + "): ")
 	}
-	if v.holes {
+	if v.holes != nil {
 		*dst = templateOf(*dst, keys[0].value)
 	}
 	v.holes = around

@@ -24,28 +24,55 @@ import (
 //	{{decision}}      the answer to the last approval
 //	{{error}}         why the last tool call failed
 //	{{config.key}}    what the configuration has for a key, or the default
-//	{{step:id.path}}  what the mcp step with that id returned, or a part of it; see [Lookup]
+//	{{step:id.path}}  what the mcp step with that id returned, or a part of it; see [Doc.Lookup]
 //	{{markdown}}      [Markdown] of at least as many characters as the step has chunks
 //
 // What is filled in is not looked at again, any other {{…}} is text, and so are the names of members.
 type TemplateStep struct {
-	key      string
-	json     string   // what stands behind the key
-	branches [][]Step // in it
+	bare  Step     // it, but for what its placeholders stand for
+	json  string   // what stands behind the key
+	holes []string // the names of its placeholders
 }
 
 // templateOf is a step that was read, but for its placeholders, and what stands behind its key.
 func templateOf(s Step, v value) Step {
-	return TemplateStep{s.Key(), string(compact([]byte(v.raw()))), Branches(s)}
+	return TemplateStep{s, string(compact([]byte(v.raw()))), v.holes}
 }
 
 // Key is that of the step that it becomes.
-func (s TemplateStep) Key() string { return s.key }
+func (s TemplateStep) Key() string {
+	if s.bare == nil {
+		return ""
+	}
+	return s.bare.Key()
+}
+
+// Bare is the step without what placeholders stand for: texts, numbers and so on that have some are zero.
+func (s TemplateStep) Bare() Step { return s.bare }
 
 func (s TemplateStep) shaped() shaper { return &s }
 
 // empty is what is wrong with the zero value, the only one that others can make.
 const empty = "is empty: a template comes of ParseFile or Script.Templates"
+
+// Placeholders are the names of its placeholders, such as input or step:id.path, in the order of its settings; those of steps inside of it are theirs.
+func (s TemplateStep) Placeholders() []string { return slices.Clone(s.holes) }
+
+// StepReference takes apart the name of a placeholder for the result of a step: the step's id, or "*" for whichever has something there, and
+// the path for [Doc.Lookup].
+func StepReference(placeholder string) (id, path string, ok bool) {
+	of, ok := strings.CutPrefix(placeholder, "step:")
+	if !ok {
+		return "", "", false
+	}
+	end := strings.IndexAny(of, ".[")
+	if strings.HasPrefix(of, "*") { // needs no dot
+		end = len("*")
+	} else if end < 0 {
+		end = len(of)
+	}
+	return of[:end], strings.TrimPrefix(of[end:], "."), true
+}
 
 // shape is for writing alone: no step is read as a TemplateStep.
 func (s *TemplateStep) shape(o *object) {
@@ -58,15 +85,15 @@ func (s *TemplateStep) shape(o *object) {
 
 // Fill is the step with the values in it; steps inside of it keep their placeholders. value gets a name, such as input or step:id.path, and
 // returns JSON. The error is an [*Error], which says what is wrong with the step then. One that value returned is wrapped in it.
-func (s TemplateStep) Fill(value func(name string) (json.RawMessage, error)) (Step, error) {
-	k := kindCalled(s.key)
+func (s TemplateStep) Fill(value func(name string) (Doc, error)) (Step, error) {
+	k := kindCalled(s.Key())
 	if k == nil {
 		return nil, &Error{Reason: empty}
 	}
 	doc := &document{text: s.json, templates: true, depth: 1}
-	doc.fill = func(name string) (json.RawMessage, error) {
+	doc.fill = func(name string) (Doc, error) {
 		if name == markdown { // as long as it must be, but no longer than any text could be
-			return encoded(Markdown(min(doc.chunks(), MaxSize))), nil
+			return Doc(encoded(Markdown(min(doc.chunks(), MaxSize)))), nil
 		}
 		return value(name)
 	}
@@ -100,7 +127,7 @@ func (s Script) Templates() (Script, error) {
 		return s, err
 	}
 	var out Script
-	if err := parseText(string(text), out.shape, templated); err != nil {
+	if err := parseText(string(text), MaxSize, out.shape, templated); err != nil {
 		return s, err
 	}
 	return out, nil
@@ -132,6 +159,9 @@ func placeholder(text string, from int) (start, end int, name string, ok bool) {
 		from = end + len("}}")
 	}
 }
+
+// PlaceholderNames are the names of all placeholders. One that ends in a dot or a colon goes on, as step:id does.
+func PlaceholderNames() []string { return slices.Concat(placeholders, families) }
 
 func hasPlaceholder(text string) bool {
 	_, _, _, ok := placeholder(text, 0)
@@ -174,15 +204,14 @@ func (v value) insert(begin string) (value, error) {
 
 // named is the value of a placeholder, in a document of its own, where nothing is one.
 func (d *document) named(name string) (value, error) {
-	raw, err := d.fill(name)
+	doc, err := d.fill(name)
+	if err == nil && doc == "" {
+		err = fmt.Errorf("{{%s}} is no JSON", name)
+	}
 	if err != nil {
 		return value{}, err
 	}
-	v, err := lone(raw)
-	if err != nil {
-		return value{}, fmt.Errorf("{{%s}} is no JSON: %w", name, err)
-	}
-	return v, nil
+	return value{&document{text: string(doc)}, 0, len(doc)}, nil
 }
 
 // fillText is a text with the values in it.
@@ -221,7 +250,7 @@ func (v value) fillJSON() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, in.raw()...)
+			out = append(slices.Grow(out, len(in.text)+v.end-at), in.text...)
 			continue
 		}
 		text, err := v.fillText(text)
@@ -230,18 +259,32 @@ func (v value) fillJSON() ([]byte, error) {
 		}
 		out = append(out, encoded(text)...)
 	}
-	if out = append(out, v.text[at:v.end]...); !json.Valid(out) {
+	if out = append(out, v.text[at:v.end]...); tooDeep(out) {
 		return nil, errors.New("it is nested too deep with what is filled in")
 	}
 	return out, nil
 }
 
-// hasHoles is whether there is a placeholder in a string of it.
-func (v value) hasHoles() bool {
+// tooDeep is whether values of what was valid JSON before stand inside each other so that nobody reads it any more.
+func tooDeep(out []byte) bool {
+	const deepestJSON = 10000 // of encoding/json
+	return bytes.Count(out, []byte("["))+bytes.Count(out, []byte("{")) > deepestJSON && !json.Valid(out)
+}
+
+// holesIn are the names of the placeholders in its strings.
+func (v value) holesIn() (names []string) {
 	for s := range v.strings {
-		if hasPlaceholder(s.string()) {
-			return true
-		}
+		names = append(names, holesIn(s.string())...)
 	}
-	return false
+	return names
+}
+
+func holesIn(text string) (names []string) {
+	for at := 0; ; {
+		_, end, name, ok := placeholder(text, at)
+		if !ok {
+			return names
+		}
+		names, at = append(names, name), end
+	}
 }

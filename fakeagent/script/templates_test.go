@@ -25,12 +25,12 @@ func template(step string) script.TemplateStep {
 // values are the JSON of each placeholder; there are no others.
 type values map[string]string
 
-func (v values) get(name string) (json.RawMessage, error) {
+func (v values) get(name string) (script.Doc, error) {
 	raw, ok := v[name]
 	if !ok {
-		return nil, fmt.Errorf("%w {{%s}}", errUnresolved, name)
+		return "", fmt.Errorf("%w {{%s}}", errUnresolved, name)
 	}
-	return json.RawMessage(raw), nil
+	return script.NewDoc([]byte(raw))
 }
 
 var errUnresolved = errors.New("unresolved placeholder")
@@ -144,6 +144,8 @@ var _ = Describe("A step of a file with placeholders", func() {
 		Entry("a number that may stand alone", `{"exit":"{{config.v}}"}`, `3`, script.Exit(3)),
 		Entry("a time", `{"tool":{"name":"T","holdMs":"{{config.v}}"}}`, `1e3`, script.ToolStep{Name: "T", Hold: time.Second}),
 		Entry("a time that may stand alone", `{"sleep":"{{config.v}}"}`, `250`, script.Sleep(250*time.Millisecond)),
+		Entry("a timeout", `{"awaitSteer":{"timeoutMs":"{{config.v}}","continueOnTimeout":true}}`, `1500`, script.AwaitSteerStep{Timeout: 1500 * time.Millisecond, Continue: true}),
+		Entry("a path, also where it is a number", `{"waitFor":{"tool":"t","path":"{{config.v}}","atLeast":1}}`, `0`, script.WaitForStep{Tool: "t", Path: "0", AtLeast: 1}),
 		Entry("a flag", `{"hold":{"name":"g","open":"{{config.v}}"}}`, `true`, script.HoldStep{Name: "g", Open: true}),
 		Entry("a flag that is false", `{"hold":{"name":"g","open":"{{config.v}}"}}`, `false`, script.Hold("g")),
 		Entry("an object", `{"mcp":{"server":"s","tool":"t","arguments":"{{config.v}}"}}`, ` { "a" : "{{input}}" } `, script.MCPStep{Server: "s", Tool: "t", Arguments: json.RawMessage(`{"a":"{{input}}"}`)}),
@@ -254,9 +256,9 @@ var _ = Describe("A step of a file with placeholders", func() {
 
 	It("asks for no more values than it needs", func() {
 		var asked []string
-		_, err := template(`{"say":{"text":"{{input}}{{thread}}{{x}}","chunks":"{{config.v}}"}}`).Fill(func(name string) (json.RawMessage, error) {
+		_, err := template(`{"say":{"text":"{{input}}{{thread}}{{x}}","chunks":"{{config.v}}"}}`).Fill(func(name string) (script.Doc, error) {
 			asked = append(asked, name)
-			return json.RawMessage(`"2"`), nil
+			return `"2"`, nil
 		})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(asked).To(Equal([]string{"input", "thread", "config.v"}))
@@ -308,6 +310,9 @@ var _ = Describe("A step of a file with placeholders", func() {
 		Entry("a number beside them", `{"say":{"text":"{{input}}","chunks":▸0}}`, "(say): chunks must be 1 or more, is 0"),
 		Entry("chunks of a text that is known", `{"say":{"text":"abc","chunks":▸4,"intervalMs":"{{config.v}}"}}`, "(say): chunks is 4, but the text has only 3 characters"),
 		Entry("a word beside them", `{"plan":[{"text":"{{input}}","status":▸"done"}]}`, `(plan): entry 1: status must be pending, in_progress or completed, is "done"`),
+		Entry("a timeout beside them", `{"wait":{"tool":"{{input}}","timeoutMs":▸0}}`, "(wait): timeoutMs "+someTime+", is 0"),
+		Entry("the true of a wait for a steer", `{"awaitSteer":▸"{{config.v}}"}`, `(awaitSteer): must be true, or an object, is "{{config.v}}"`),
+		Entry("a step inside of it that stands in the wrong place", `{"task":{"description":"{{input}}","steps":[▸{"expectInput":"x"}]}}`, "(task): step 1: expectInput must be the first step of a script"),
 		Entry("a step inside of it", `{"task":{"description":"{{input}}","steps":[{"hold":▸""}]}}`, "(task): step 1 (hold): name must not be empty"),
 	)
 
@@ -335,6 +340,10 @@ var _ = Describe("A step of a file with placeholders", func() {
 		Entry("where a time is negative", `{"sleep":"{{config.v}}"}`, `-5`, "ms "+milliseconds+", is -5"),
 		Entry("where a time is a text", `{"sleep":"{{config.v}}"}`, `"5s"`, "ms "+milliseconds+`, is "5s"`),
 		Entry("where a time is an object, though the step may be one", `{"sleep":"{{config.v}}"}`, `{"ms":5}`, "ms "+milliseconds+`, is {"ms":5}`),
+		Entry("where a timeout is no time", `{"wait":{"tool":"t","timeoutMs":"{{config.v}}"}}`, `0`, "timeoutMs "+someTime+", is 0"),
+		Entry("where a timeout is no time in a text", `{"awaitSteer":{"timeoutMs":"{{config.v}}"}}`, `"0"`, "timeoutMs "+someTime+", is 0"),
+		Entry("where less than no result is waited for", `{"waitFor":{"tool":"t","path":"","atLeast":"{{config.v}}"}}`, `-1`, "atLeast must be 0 or more, is -1"),
+		Entry("where a tool that is waited for has no name", `{"wait":"{{config.v}}"}`, `""`, "tool must not be empty"),
 		Entry("where a flag is a number", `{"sleep":{"ms":1,"steers":"{{config.v}}"}}`, `1`, "steers must be true or false, is 1"),
 		Entry("where an object is a text", `{"mcp":{"server":"s","tool":"t","arguments":"{{config.v}}"}}`, `"fix it"`, `arguments must be an object, is "fix it"`),
 		Entry("where an object is a list", `{"event":{"type":"x","payload":"{{config.v}}"}}`, `[1, 2]`, "payload must be an object, is [1,2]"),
@@ -372,15 +381,101 @@ var _ = Describe("A step of a file with placeholders", func() {
 		Entry("chunks", `{"say":{"text":"{{markdown}}","chunks":"{{step:a.b}}"}}`, "chunks: "),
 	)
 
-	DescribeTable("says what is wrong with a value that is no JSON:",
-		func(value, reason string) {
-			_, err := filled(`{"say":"{{config.v}}"}`, value)
-			Expect(err).To(MatchError("text: {{config.v}} is no JSON: " + reason))
-		},
-		Entry("none", "", "unexpected end of JSON input"),
-		Entry("a text without quotes", "hello", "invalid character 'h' looking for beginning of value"),
-		Entry("two values", "1 2", "invalid character '2' after top-level value"),
+	It("says that a value is none where it got neither one nor an error", func() {
+		for _, step := range []string{`{"say":"{{input}}"}`, `{"sleep":"{{input}}"}`, `{"tool":{"name":"T","input":"{{input}}"}}`, `{"tool":{"name":"T","input":["{{input}}"]}}`} {
+			_, err := template(step).Fill(func(string) (script.Doc, error) { return "", nil })
+			Expect(err).To(MatchError(HaveSuffix("{{input}} is no JSON")), step)
+		}
+	})
+
+	It("is filled without a panic with what only looks like JSON, as nobody checks that again", func() {
+		for _, text := range templateFiles {
+			f := parseFile(text)
+			for _, route := range f.Routes {
+				f.Turns = append(f.Turns, route.Script)
+			}
+			for _, turn := range f.Turns {
+				for _, step := range turn.Steps {
+					step, ok := step.(script.TemplateStep)
+					if !ok { // an expectInput
+						continue
+					}
+					for _, doc := range []script.Doc{`"`, `"\`, `"\"`, `"a`, "{", "[", "}", "]", ",", "-", "x", `{"a"`, "\x00", "\xff", "tru", "n"} {
+						Expect(func() { _, _ = step.Fill(func(string) (script.Doc, error) { return doc, nil }) }).NotTo(Panic(), "%s in %s", doc, text)
+					}
+				}
+			}
+		}
+	})
+
+	It("is its kind of step from the beginning, but for what the placeholders stand for", func() {
+		t := template(`{"waitFor":{"tool":"list","path":"items[by={{thread}}]","atLeast":"{{config.v}}","arguments":{"a":"{{input}}"},"server":"s"}}`)
+		Expect(t.Bare()).To(Equal(script.WaitForStep{Tool: "list", Server: "s"}))
+		t = template(`{"plan":[{"text":"a"},{"text":"{{input}}","status":"pending"}]}`)
+		Expect(t.Bare()).To(Equal(script.PlanStep{Entries: []script.PlanEntry{{Text: "a"}, {Status: "pending"}}}))
+		inner := template(`{"say":"{{error}}"}`)
+		Expect(template(`{"mcp":{"tool":"{{input}}","else":[{"say":"{{error}}"}]}}`).Bare()).To(Equal(script.MCPStep{Else: []script.Step{inner}}), "steps inside keep theirs")
+		Expect(script.TemplateStep{}.Bare()).To(BeNil())
+		Expect(script.TemplateStep{}.Key()).To(BeEmpty())
+	})
+
+	DescribeTable("says which placeholders it has, by their names:",
+		func(step string, names ...string) { Expect(template(step).Placeholders()).To(Equal(names)) },
+		Entry("one", `{"say":"{{input}}"}`, "input"),
+		Entry("several in a text, each as often as it stands there", `{"say":"{{input}}{{x}}{{step:a.b[c=d].0}} {{input}}"}`, "input", "step:a.b[c=d].0", "input"),
+		Entry("one for a number and one for a flag", `{"sleep":{"ms":"{{config.ms}}","steers":"{{config.on}}"}}`, "config.ms", "config.on"),
+		Entry("in the order of the settings, not in that of the text", `{"say":{"intervalMs":"{{config.ms}}","text":"{{thread}}"}}`, "thread", "config.ms"),
+		Entry("in JSON, but for names of members", `{"tool":{"name":"T","input":{"{{model}}":["{{thread}} {{input}}"]},"output":"{{answers}}"}}`, "thread", "input", "answers"),
+		Entry("in one of several words", `{"approval":{"title":"x","options":["accept","{{config.more}}"]}}`, "config.more"),
+		Entry("in entries", `{"plan":[{"text":"a"},{"text":"{{input}}","status":"{{config.s}}"}]}`, "input", "config.s"),
+		Entry("of its own, and none of those of the steps inside", `{"task":{"description":"{{input}}","steps":[{"say":"{{error}}"},{"task":{"description":"{{thread}}","steps":[]}}],"type":"{{model}}"}}`, "input", "model"),
 	)
+
+	It("gives its placeholders away as a list of their own", func() {
+		t := template(`{"say":"{{input}}"}`)
+		t.Placeholders()[0] = "x"
+		Expect(t.Placeholders()).To(Equal([]string{"input"}))
+		Expect(script.TemplateStep{}.Placeholders()).To(BeEmpty())
+	})
+
+	DescribeTable("may refer to the result of a step:",
+		func(name, id, path string) {
+			gotID, gotPath, ok := script.StepReference(name)
+			Expect([]any{gotID, gotPath, ok}).To(Equal([]any{id, path, true}))
+			Expect(template(`{"say":"{{` + name + `}}"}`).Placeholders()).To(Equal([]string{name}))
+		},
+		Entry("all of it", "step:list", "list", ""),
+		Entry("a member", "step:list.items", "list", "items"),
+		Entry("a path with a selector", "step:a b.items[by=x.y].0", "a b", "items[by=x.y].0"),
+		Entry("a selector right away", "step:list[by=x].id", "list", "[by=x].id"),
+		Entry("a path that begins with a name that is empty", "step:list..x", "list", ".x"),
+		Entry("a part that is named by nothing", "step:list.", "list", ""),
+		Entry("of whichever has something there", "step:*.items.0", "*", "items.0"),
+		Entry("of whichever has something there, without a dot", "step:*items.0", "*", "items.0"),
+		Entry("of whichever has something there, by a selector", "step:*[a=b]", "*", "[a=b]"),
+		Entry("of any at all", "step:*", "*", ""),
+	)
+	It("refers to no step by any other placeholder", func() {
+		for _, name := range []string{"input", "config.step:a", "steps:a", ""} {
+			id, path, ok := script.StepReference(name)
+			Expect([]any{id, path, ok}).To(Equal([]any{"", "", false}), name)
+		}
+	})
+
+	It("is never a text that is expected, in which nothing is a placeholder", func() {
+		Expect(parseFile(`[{"expectInput":"{{input}}"},{"say":"x"}]`)).
+			To(Equal(script.File{Turns: []script.Script{script.New(script.ExpectInputStep{Text: "{{input}}"}, script.Say("x"))}}))
+		Expect(script.New(script.ExpectInputStep{Text: "{{input}}"}).Templates()).To(Equal(script.New(script.ExpectInputStep{Text: "{{input}}"})))
+	})
+
+	It("stands where a step of its kind may", func() {
+		Expect(template(`{"awaitSteer":{"timeoutMs":"{{config.v}}"}}`).Key()).To(Equal("awaitSteer"))
+		_, err := script.ParseFile([]byte(`[{"awaitSteer":{"timeoutMs":"{{config.v}}"}},{"say":"x"}]`))
+		Expect(err).To(MatchError("step 1: awaitSteer must be the last step of a script"))
+		last := template(`{"awaitSteer":{"timeoutMs":"{{config.v}}"}}`)
+		Expect(script.New(script.Say("x"), last).Validate()).To(Succeed())
+		Expect(script.New(last, script.Say("x")).Validate()).To(MatchError("step 1: awaitSteer must be the last step of a script"))
+	})
 
 	It("may have values of any length, and such as are not quite UTF-8", func() {
 		long := strings.Repeat("x", script.MaxSize)
@@ -411,7 +506,10 @@ var _ = Describe("A step of a file with placeholders", func() {
 	})
 
 	It("is what it was if each placeholder stands for itself, whatever the step is", func() {
-		itself := func(name string) (json.RawMessage, error) { return json.Marshal("{{" + name + "}}") }
+		itself := func(name string) (script.Doc, error) {
+			text, err := json.Marshal("{{" + name + "}}")
+			return script.Doc(text), err
+		}
 		for seed := range uint64(200) {
 			s := generated(seed)
 			out, err := s.Templates()
