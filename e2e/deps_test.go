@@ -29,6 +29,12 @@ var house = []row{
 		reason: "A script is data: an editor or a linter can check one without the engine that plays it, or the items that come of it.",
 	},
 	{
+		pkg:    "fakeagent/playbook",
+		ours:   []string{"fakeagent/script"},
+		not:    theNetwork,
+		reason: "A playbook is a file, and who has which part of it: all that can be asked, checked and printed without an agent that plays it.",
+	},
+	{
 		pkg:    "fakeagent/event",
 		ours:   []string{"fakeagent/timeline", "fakeagent/internal/jsonerr"},
 		not:    theWorld,
@@ -52,7 +58,7 @@ var house = []row{
 	},
 	{
 		pkg:    "fakeagent",
-		ours:   []string{"fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/internal/procgroup", "usagefake"},
+		ours:   []string{"fakeagent/timeline", "fakeagent/script", "fakeagent/playbook", "fakeagent/event", "fakeagent/internal/procgroup", "usagefake"},
 		others: []string{"github.com/clipperhouse/uax29/v2/graphemes"},
 		not:    theNetwork,
 		reason: "The engine plays scripts and speaks no protocol: doors are built on top of it, by us as by anybody else.",
@@ -104,7 +110,7 @@ var house = []row{
 	},
 	{
 		pkg: "fakeagent/cmd/fakeagent",
-		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/mcpcall", "timelinekit",
+		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/playbook", "fakeagent/mcpcall", "timelinekit",
 			"mockproc", "mockproc/acp", "usagefake"},
 		others: []string{"github.com/alecthomas/kong"},
 		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host. Only with flags does it need help.",

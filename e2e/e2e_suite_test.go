@@ -7,9 +7,11 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/understudy-go/understudy/e2e/leak"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 func TestHouse(t *testing.T) {
+	bubble.Suite(t)
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "The house")
 }

@@ -15,10 +15,10 @@ var _ = Describe("wrong arguments", func() {
 		func(line string, args ...string) {
 			Expect(invoke(args...)).To(Equal(outcome{Code: 2, Err: "fakeagent: " + line + "\n"}))
 		},
-		Entry("no command", `no command; begin with one of run, exec, acp, mock, usage, lint, schema`),
+		Entry("no command", `no command; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`),
 		Entry("a command with a slip", `unknown command lnit, did you mean "lint"?`, "lnit", "a.json"),
-		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, exec, acp, mock, usage, lint, schema`, "frobnicate"),
-		Entry("a flag before the command", `unknown flag --json; begin with one of run, exec, acp, mock, usage, lint, schema`, "--json", "run", "hi"),
+		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`, "frobnicate"),
+		Entry("a flag before the command", `unknown flag --json; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`, "--json", "run", "hi"),
 		Entry("a flag with a slip", `unknown flag --jsno, did you mean "--json"?`, "run", "--jsno", "hi"),
 		Entry("a flag that resembles none", `unknown flag --frobnicate; see fakeagent run --help`, "run", "--frobnicate", "hi"),
 		Entry("no prompt", `run: no prompt; use fakeagent run <prompt> ... [flags]`, "run", "--json"),
@@ -39,9 +39,16 @@ var _ = Describe("wrong arguments", func() {
 		Entry("a time without a zone", `--now: "2026-07-01T12:00:00" is no time; use one such as 2026-07-01T12:00:00Z`,
 			"usage", "--now", "2026-07-01T12:00:00"),
 		Entry("an argument of usage", `unexpected argument balance; see fakeagent usage --help`, "usage", "balance"),
+		Entry("no command of playbook", `playbook: no command; use fakeagent playbook from-recording <file> [flags]`, "playbook"),
+		Entry("a command of playbook with a slip", `unknown command from-recordng, did you mean "from-recording"?`, "playbook", "from-recordng", "a.json"),
+		Entry("a command of playbook that resembles none", `unknown command frobnicate; see fakeagent playbook --help`, "playbook", "frobnicate"),
+		Entry("no recording", `playbook from-recording: no file; use fakeagent playbook from-recording <file> [flags]`, "playbook", "from-recording"),
+		Entry("two recordings", `unexpected argument b; see fakeagent playbook from-recording --help`, "playbook", "from-recording", "a", "b"),
+		Entry("a flag of a command of playbook that resembles none", `unknown flag --frobnicate; see fakeagent playbook from-recording --help`,
+			"playbook", "from-recording", "--frobnicate", "a"),
 		Entry("no file", `lint: no file; use fakeagent lint <file> ...`, "lint"),
 		Entry("an argument too many", `unexpected argument json; see fakeagent schema --help`, "schema", "json"),
-		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, exec, acp, mock, usage, lint, schema`, "\x1b[31m\nx"),
+		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`, "\x1b[31m\nx"),
 	)
 
 	It("do nothing else", func() {
@@ -68,4 +75,6 @@ var _ = DescribeTable("--help is short and fits 80 columns",
 	Entry("for run", "--allow-shell", "run"),
 	Entry("for lint", "file:line:column", "lint"),
 	Entry("for usage", "custom-endpoint", "usage"),
+	Entry("for playbook from-recording", "{{step:id.path}}", "playbook", "from-recording"),
+	Entry("for exec", "--thread", "exec"),
 )

@@ -19,8 +19,10 @@ import (
 type execCommand struct {
 	Config  agentConfig `required:"" placeholder:"FILE" help:"What the agent is: a JSON file, such as {\"script\":\"stream\"}."`
 	Speed   *speed      `placeholder:"F" help:"0 does not wait, 1 is real time, 10 ten times as fast; as the config says by default."`
-	Answer  decision    `placeholder:"accept" default:"accept" help:"How it answers approvals: accept, decline or cancel."`
+	Answer  decision    `placeholder:"accept" default:"accept" help:"To approvals: accept, decline or cancel."`
 	MCP     []server    `name:"mcp" sep:"none" placeholder:"NAME=URL or CMD" help:"An MCP server of the session; may be given several times."`
+	Thread  string      `placeholder:"ID" default:"thread-1" help:"What the thread is called; thread-1 by default."`
+	Title   string      `placeholder:"TEXT" help:"The thread's title; none by default."`
 	Prompts []string    `arg:"" name:"prompt" help:"The turns of one thread; any text."`
 }
 
@@ -75,7 +77,6 @@ func (d decision) to(asked event.RequestOpened) fakeagent.Decision {
 }
 
 func (x *execCommand) run(ctx context.Context, c console) (code int) {
-	const thread = "thread-1"
 	cfg := x.Config.Config
 	cfg.MCP = mcpcall.New()
 	if x.Speed != nil {
@@ -115,7 +116,7 @@ func (x *execCommand) run(ctx context.Context, c console) (code int) {
 	if err != nil {
 		t.Fatalf("fakeagent: exec: %v", err)
 	}
-	session := fakeagent.SessionConfig{ThreadID: thread, Cwd: cwd}
+	session := fakeagent.SessionConfig{ThreadID: x.Thread, Title: x.Title, Cwd: cwd}
 	for _, m := range x.MCP {
 		session.MCPServers = append(session.MCPServers, m.MCPServer)
 	}
@@ -126,7 +127,7 @@ func (x *execCommand) run(ctx context.Context, c console) (code int) {
 		if ctx.Err() != nil {
 			return max(code, exitCanceled)
 		}
-		if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: thread, Text: prompt}); err != nil {
+		if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: x.Thread, Text: prompt}); err != nil {
 			t.Fatalf("%v", err)
 		}
 		switch (<-over).State {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -37,6 +38,21 @@ var _ = Describe("fakeagent exec", func() {
 		Expect(got).To(succeed())
 		Expect(events).To(And(BeWellFormed(), EmitExactly("session.started", "turn.started", event.Delta{Stream: "assistant_text", Text: "fake turn complete"},
 			"turn.completed", "turn.started", "content.delta", "turn.completed")))
+	})
+
+	It("has a thread called thread-1 without a title, or as it is told to", func() {
+		book := write(filepath.Join(GinkgoT().TempDir(), "playbook.json"),
+			`{"version":1,"threads":[{"match":{"threadId":"^thread-1$"},"turns":[[{"say":"one"}]]},{"match":{"title":"Lead"},"turns":[[{"say":"led"}],[{"say":"on"}]]}]}`)
+		config := fmt.Sprintf(`{"script":"mcp-send","playbookPath":%q}`, book)
+		got, events := execute(config, "go")
+		Expect(got).To(succeed())
+		Expect(events).To(And(HaveEach(HaveField("ThreadID", "thread-1")), EmitEvents(event.Delta{Stream: "assistant_text", Text: "one"})))
+		got, events = execute(config, "--thread", "worker:1", "--title", "The Lead", "go", "go on")
+		Expect(got).To(succeed())
+		Expect(events).To(And(HaveEach(HaveField("ThreadID", "worker:1")),
+			EmitEvents(event.Delta{Stream: "assistant_text", Text: "led"}, event.Delta{Stream: "assistant_text", Text: "on"})))
+		_, events = execute(config, "--thread", "worker:1", "go")
+		Expect(events).To(EmitEvents(event.Delta{Stream: "assistant_text", Text: "fake turn complete"}), "there is no line for it")
 	})
 
 	It("accepts approvals, or answers them as it is told to", func() {
@@ -95,7 +111,7 @@ var _ = Describe("fakeagent exec", func() {
 		Entry("a slip in it", `{"scrpt":"plain"}`, `--config: <file>: unknown key "scrpt", did you mean "script"?`, "go"),
 		Entry("no JSON", `{`, `--config: <file>: unexpected end of JSON input; see fakeagent exec --help`, "go"),
 		Entry("a script that there is not", `{"script":"sing"}`,
-			`exec: unknown script "sing"; use plain, approval-tool, async-question, stream, replay, visualize, lane, steps, or the path of a file that ends in .json`, "go"),
+			`exec: unknown script "sing"; use plain, approval-tool, async-question, stream, replay, mcp-send, visualize, lane, steps, or the path of a file that ends in .json`, "go"),
 		Entry("a number that cannot be", `{"streamChunks":0}`, `exec: streamChunks is 0; use 1 or more`, "go"),
 		Entry("an answer that is none", `{}`, `--answer: "yes" is no answer; use accept, decline or cancel`, "--answer", "yes", "go"),
 		Entry("no prompt", `{}`, `exec: no prompt; use fakeagent exec --config=FILE <prompt> ... [flags]`),

@@ -6,15 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/playbook"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/mockproc"
 )
 
 type lintCommand struct {
-	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, a scenario, or an agent's configuration."`
+	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, a scenario, a playbook, or an agent's configuration."`
 }
 
 func (*lintCommand) Help() string {
@@ -26,45 +28,80 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 	for i, name := range l.Files { // all, before the first word
 		var err error
 		if texts[i], err = os.ReadFile(name); err != nil {
-			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, a scenario, or a configuration", err)
+			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, a scenario, a playbook, or a configuration", err)
 			return exitUsage
 		}
 	}
 	for i, text := range texts {
-		if err := check(text); err != nil {
+		for _, e := range problems(text) {
 			code = exitFailed
-			var e *script.Error
-			if !errors.As(err, &e) {
-				e = &script.Error{Reason: err.Error(), Line: 1, Column: 1}
-			}
 			fmt.Fprintf(c.out, "%s:%d:%d: %s\n", l.Files[i], e.Line, e.Column, e.Reason)
 		}
 	}
 	return code
 }
 
+// problems are what is wrong with a file. Only that of a playbook is looked at any further when it can be read.
+func problems(text []byte) []*script.Error {
+	if isPlaybook(text) {
+		return playbook.Lint(text)
+	}
+	err := check(text)
+	var e *script.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		return []*script.Error{e}
+	}
+	return []*script.Error{{Reason: err.Error(), Line: 1, Column: 1}}
+}
+
+// keys are what an object has.
+type keys map[string]json.RawMessage
+
+func keysOf(text []byte) (k keys) {
+	_ = json.Unmarshal(text, &k) // nothing else has any
+	return k
+}
+
+func (k keys) any(of ...string) bool {
+	return slices.ContainsFunc(of, func(key string) bool { _, ok := k[key]; return ok })
+}
+
+// The keys that only files of a kind have.
+var (
+	ofScripts   = []string{"steps", "stepDelayMs", "turns", "routes"}
+	ofConfigs   = []string{"script", "replyText", "usageScript", "streamChunks", "replayEventsPath"}
+	ofScenarios = []string{"name", "handshake", "profile", "dialect", "faults", "ignore", "afterTurn"}
+)
+
+// isPlaybook is whether a file is one, or was to be one.
+func isPlaybook(text []byte) bool {
+	has := keysOf(text)
+	if has.any(ofScripts...) {
+		return false
+	}
+	return has.any("threads") || has.any("version") && !has.any(ofConfigs...) && !has.any(ofScenarios...)
+}
+
 // check reads a file as what it is: a scenario and an agent's configuration have keys that scripts have not.
 func check(text []byte) error {
-	var keys map[string]json.RawMessage
-	_ = json.Unmarshal(text, &keys)
-	for _, key := range []string{"script", "replyText", "usageScript", "streamChunks", "replayEventsPath"} {
-		if _, ok := keys[key]; ok {
-			var cfg fakeagent.Config
-			err := json.Unmarshal(text, &cfg)
-			if err == nil {
-				_, err = fakeagent.New(cfg)
-			}
-			if err != nil {
-				err = errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "fakeagent: "), "config: "))
-			}
-			return err
+	has := keysOf(text)
+	switch {
+	case has.any(ofConfigs...):
+		var cfg fakeagent.Config
+		err := json.Unmarshal(text, &cfg)
+		if err == nil {
+			_, err = fakeagent.New(cfg)
 		}
-	}
-	for _, key := range []string{"name", "handshake", "profile", "dialect", "faults", "ignore", "afterTurn"} {
-		if _, ok := keys[key]; ok {
-			_, err := mockproc.ParseScenario(text)
-			return err
+		if err != nil {
+			err = errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "fakeagent: "), "config: "))
 		}
+		return err
+	case has.any(ofScenarios...):
+		_, err := mockproc.ParseScenario(text)
+		return err
 	}
 	_, err := script.ParseFile(text)
 	return err

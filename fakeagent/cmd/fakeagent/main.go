@@ -46,13 +46,14 @@ type command interface {
 }
 
 type commands struct {
-	Run    runCommand  `cmd:"" help:"Play each prompt as the next turn of one agent."`
-	Exec   execCommand `cmd:"" help:"Play an executor agent, and print its events."`
-	agent  `embed:""`
-	Mock   mockCommand   `cmd:"" help:"Play agents at once, one prompt each."`
-	Usage  usageCommand  `cmd:"" help:"Print the quota and token usage of an account that nobody has."`
-	Lint   lintCommand   `cmd:"" help:"Check scripts, files of turns or routes, scenarios and configurations."`
-	Schema schemaCommand `cmd:"" help:"Print the JSON Schema of the script language."`
+	Run      runCommand  `cmd:"" help:"Play each prompt as the next turn of one agent."`
+	Exec     execCommand `cmd:"" help:"Play an executor agent, and print its events."`
+	agent    `embed:""`
+	Mock     mockCommand     `cmd:"" help:"Play agents at once, one prompt each."`
+	Usage    usageCommand    `cmd:"" help:"Print the quota and token usage of an account that nobody has."`
+	Playbook playbookCommand `cmd:"" help:"Make a playbook."`
+	Lint     lintCommand     `cmd:"" help:"Check scripts, files of turns or routes, scenarios and configurations."`
+	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of the script language."`
 }
 
 // agent is the command that a host starts over and over, and waits for.
@@ -107,18 +108,20 @@ func advice(err error) string {
 	switch {
 	case at == nil && strings.HasPrefix(what, "expected"):
 		what = "no command"
-	case at == nil:
+	case at != nil && len(at.Children) > 0 && strings.HasPrefix(what, "expected"):
+		return fmt.Sprintf("%s: no command; use fakeagent %s", at.Path(), at.Children[0].Summary())
+	case at == nil || len(at.Children) > 0:
 		what = strings.Replace(what, "unexpected argument", "unknown command", 1)
 	case strings.HasPrefix(what, "expected"):
-		return fmt.Sprintf("%s: no %s; use fakeagent %s", at.Name, at.Positional[0].Name, at.Summary())
-	case strings.HasPrefix(what, "unexpected argument") && len(at.Positional) > 0:
+		return fmt.Sprintf("%s: no %s; use fakeagent %s", at.Path(), at.Positional[0].Name, at.Summary())
+	case strings.HasPrefix(what, "unexpected argument") && len(at.Positional) > 0 && at.Positional[0].IsCumulative():
 		return fmt.Sprintf("%s; flags stand before or behind all %ss", what, at.Positional[0].Name)
 	}
 	switch {
 	case strings.Contains(what, "did you mean") || strings.Contains(what, "; "):
 		return what
 	case at != nil:
-		return fmt.Sprintf("%s; see fakeagent %s --help", what, at.Name)
+		return fmt.Sprintf("%s; see fakeagent %s --help", what, at.Path())
 	}
 	var names []string
 	for _, n := range parse.Context.Model.Children {
