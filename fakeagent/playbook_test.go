@@ -2,8 +2,11 @@ package fakeagent_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +19,7 @@ import (
 	"github.com/understudy-go/understudy/e2e/recorder"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/mcpcall"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
@@ -117,8 +121,10 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 	It("keeps who has which line, what was played and what calls returned when sessions end", func(ctx SpecContext) {
 		t := playing(fakeagent.Config{}, `{"match":{"threadId":"a"},"turns":[[{"id":"l","tool":"work_list_items"}],[{"tool":"echo","arguments":{"is":"{{step:l.items.0.workItemId}}"}}]]}`)
 		t.replies("a", "x")
+		Expect(t.sessions()).To(Equal(1))
 		Expect(t.StopSession(ctx, "a")).To(Succeed())
 		synctest.Wait()
+		Expect(t.sessions()).To(BeZero(), "the client is closed with the session")
 		Expect(t.StartSession(ctx, session("a", "another title"))).To(Succeed())
 		Expect(t.replies("a", "x")).To(Equal(reports(`echo: {"is":"w-1"}`)))
 	})
@@ -241,6 +247,20 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			"nope/echo failed: unknown server nope", "wait nope/echo failed: unknown server nope", "nope/echo failed: unknown server nope")))
 		Expect(time.Since(began)).To(BeZero())
 		Expect(t.threads["a"].run("x")).To(EndCompleted())
+	})
+
+	It("tells nobody the URL of a server", func() {
+		const secret = "secret-path"
+		far := func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("cannot dial http://far/" + secret)
+		}
+		a := startWith(fakeagent.Config{Script: "mcp-send", MCP: mcpcall.New(mcpcall.Dial(far)), PlaybookPath: aPlaybook(forAll(
+			`[{"tool":"echo"},{"wait":{"tool":"echo","timeoutMs":1}},{"waitFor":{"tool":"echo","path":"","atLeast":0,"timeoutMs":1}}]`))},
+			fakeagent.SessionConfig{ThreadID: "a", MCPServers: []fakeagent.MCPServer{{Name: "ycodium", URL: "http://far/" + secret}}})
+		DeferCleanup(a.Close)
+		Expect(a.run("x")).To(EndCompleted())
+		Expect(a.reply()).To(And(HavePrefix(`mcp-send echo failed: MCP server "ycodium" `), HaveSuffix(reports("wait echo failed: timeout", "waitFor echo  >= 0 failed: timeout"))))
+		Expect(json.Marshal(a.seen())).NotTo(ContainSubstring(secret))
 	})
 
 	Describe("that takes steers", func() {
@@ -420,6 +440,41 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			}
 			Expect(t.called()).To(BeEmpty())
 		})
+
+		const line = `{"match":{"title":"x"},"turns":[`
+		DescribeTable("is refused as a whole, and calls nothing, also in lines that are right:",
+			func(text, why string) {
+				path := filepath.Join(GinkgoT().TempDir(), "p.json")
+				Expect(os.WriteFile(path, []byte(text), 0o600)).To(Succeed())
+				o := newOffice()
+				a := o.hires(fakeagent.Config{PlaybookPath: path})
+				for range 2 {
+					Expect(a.run(`[{"tool":"echo"}]`)).To(And(EndCompleted(), HaveItems(BeAssistantMessage("playbook: "+path+":"+why))))
+				}
+				Expect(o.called()).To(BeEmpty())
+			},
+			Entry("it is no JSON", `{"version":1,`, "1:14: unexpected end of JSON input"),
+			Entry("it is no object", `[]`, "1:1: must be an object with version and threads, is []"),
+			Entry("it has no version", `{"threads":[]}`, "1:1: version is missing"),
+			Entry("another version", `{"version":2,"threads":[]}`, "1:12: version must be 1, is 2"),
+			Entry("no threads", `{"version":1}`, "1:1: threads is missing"),
+			Entry("an unknown key", `{"version":1,"thread":[]}`, `1:14: thread: unknown key "thread", did you mean "threads"?`),
+			Entry("a line without a match", `{"version":1,"threads":[{"turns":[]}]}`, "1:25: threads[0]: match is missing"),
+			Entry("a match for nothing", `{"version":1,"threads":[{"match":{},"turns":[]}]}`, "1:34: threads[0].match: needs threadId or title"),
+			Entry("a title that is empty", `{"version":1,"threads":[{"match":{"title":""},"turns":[]}]}`, "1:43: threads[0].match.title must not be empty"),
+			Entry("a regular expression that is none", `{"version":1,"threads":[{"match":{"threadId":"a(?=b)"},"turns":[]}]}`,
+				"1:46: threads[0].match.threadId does not compile: invalid or unsupported Perl syntax: `(?=`; the syntax is that of Go (RE2), which has no look-ahead"),
+			Entry("a line without turns", `{"version":1,"threads":[{"match":{"title":"x"}}]}`, "1:25: threads[0]: turns is missing"),
+			Entry("a batch that is no array", `{"version":1,"threads":[`+line+`{"tool":"echo"}]}]}`, `1:57: threads[0].turns[0]: a batch must be an array of steps, is {"tool":"echo"}`),
+			Entry("an unknown step", `{"version":1,"threads":[`+line+`[{"wiat":"x"}]]}]}`, `1:59: threads[0].turns[0][0].wiat: unknown key "wiat", did you mean "wait"?`),
+			Entry("an unknown key of a call", `{"version":1,"threads":[`+line+`[{"tool":"echo","argument":{}}]]}]}`, `1:73: threads[0].turns[0][0].argument: unknown key "argument", did you mean "arguments"?`),
+			Entry("arguments that are no object", `{"version":1,"threads":[`+line+`[{"tool":"echo","arguments":[]}]]}]}`, `1:85: threads[0].turns[0][0].arguments must be an object, is []`),
+			Entry("an expectInput in second place", `{"version":1,"threads":[`+line+`[{"tool":"echo"},{"expectInput":"x"}]]}]}`, `1:74: threads[0].turns[0][1]: expectInput must come first, and not inside another step`),
+			Entry("an awaitSteer that is not the last", `{"version":1,"threads":[`+line+`[{"awaitSteer":true},{"tool":"echo"}]]}]}`, `1:58: threads[0].turns[0][0]: awaitSteer must come last, and not inside another step`),
+			Entry("a wait for no tool", `{"version":1,"threads":[`+line+`[{"wait":{}}]]}]}`, `1:66: threads[0].turns[0][0].wait: tool is missing`),
+			Entry("a waitFor without an amount", `{"version":1,"threads":[`+line+`[{"waitFor":{"tool":"x","path":""}}]]}]}`, `1:69: threads[0].turns[0][0].waitFor: atLeast is missing`),
+			Entry("a time that is none", `{"version":1,"threads":[`+line+`[{"awaitSteer":{"timeoutMs":0}}]]}]}`, `1:85: threads[0].turns[0][0].awaitSteer.timeoutMs must be a whole number of milliseconds, 1 or more, is 0`),
+		)
 
 		It("is read once, and so is one that could not be read", func() {
 			path := filepath.Join(GinkgoT().TempDir(), "later.json")

@@ -57,9 +57,9 @@ var refusals = []refused{
 	{"the arguments of a call are a list", lead(`[{"tool":"t","arguments":▸[]}]`), "threads[0].turns[0][0].arguments must be an object, is []"},
 	{"the id of a call has a dot in it", lead(`[{"tool":"t","id":▸"a.b"}]`), `threads[0].turns[0][0].id must not hold a dot, a bracket, a brace or a star, is "a.b"`},
 	{"an expected input is empty", lead(`[{"expectInput":▸""}]`), "threads[0].turns[0][0].expectInput: text must not be empty"},
-	{"an expected input is in second place", lead(`[{"say":"a"},▸{"expectInput":"b"}]`), "threads[0].turns[0][1]: expectInput must be the first step of a script"},
-	{"an expected input is inside a step", lead(`[{"task":{"description":"d","steps":[▸{"expectInput":"b"}]}}]`), "threads[0].turns[0][0].task.steps[0]: expectInput must be the first step of a script"},
-	{"a steer is awaited, and not at last", lead(`[▸{"awaitSteer":true},{"say":"a"}]`), "threads[0].turns[0][0]: awaitSteer must be the last step of a script"},
+	{"an expected input is in second place", lead(`[{"say":"a"},▸{"expectInput":"b"}]`), "threads[0].turns[0][1]: expectInput must come first, and not inside another step"},
+	{"an expected input is inside a step", lead(`[{"task":{"description":"d","steps":[▸{"expectInput":"b"}]}}]`), "threads[0].turns[0][0].task.steps[0]: expectInput must come first, and not inside another step"},
+	{"a steer is awaited, and not at last", lead(`[▸{"awaitSteer":true},{"say":"a"}]`), "threads[0].turns[0][0]: awaitSteer must come last, and not inside another step"},
 	{"a steer is awaited, and there is none", lead(`[{"awaitSteer":▸false}]`), "threads[0].turns[0][0].awaitSteer: must be true, or an object, is false"},
 	{"a steer is awaited for no time", lead(`[{"awaitSteer":{"timeoutMs":▸0}}]`), "threads[0].turns[0][0].awaitSteer.timeoutMs must be a whole number of milliseconds, 1 or more, is 0"},
 }
@@ -199,7 +199,7 @@ var _ = Describe("A playbook", func() {
 		Entry("a line for everybody", playbook.Line{}, ".match: needs threadId or title"),
 		Entry("a title that is no text", playbook.Line{Match: playbook.Match{Title: "\xff"}}, `.match: title is not valid UTF-8, which JSON could not carry: "\xff"`),
 		Entry("a step that says too little", playbook.Line{Match: playbook.Match{Title: "a"}, Batches: []playbook.Batch{{}, {script.Say("a"), script.Write("", "")}}}, ".turns[1][1]: (write): path must not be empty"),
-		Entry("an expected input in second place", playbook.Line{Match: playbook.Match{Title: "a"}, Batches: []playbook.Batch{{script.Say("a"), script.ExpectInputStep{Text: "b"}}}}, ".turns[0][1]: expectInput must be the first step of a script"),
+		Entry("an expected input in second place", playbook.Line{Match: playbook.Match{Title: "a"}, Batches: []playbook.Batch{{script.Say("a"), script.ExpectInputStep{Text: "b"}}}}, ".turns[0][1]: expectInput must come first, and not inside another step"),
 		Entry("no step at all", playbook.Line{Match: playbook.Match{Title: "a"}, Batches: []playbook.Batch{{nil}}}, ".turns[0][0]: must be the value of a step, is <nil>"),
 	)
 })

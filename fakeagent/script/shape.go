@@ -613,11 +613,11 @@ func inPlace(steps *[]Step, inside bool, e element[Step]) element[Step] {
 		switch (*s).Key() {
 		case ExpectInputStep{}.Key():
 			if inside || s != &(*steps)[0] {
-				return &Error{Reason: ": expectInput must be the first step of a script", Offset: offset}
+				return &Error{Reason: ": expectInput must come first, and not inside another step", Offset: offset}
 			}
 		case AwaitSteerStep{}.Key():
 			if inside || s != &(*steps)[len(*steps)-1] {
-				return &Error{Reason: ": awaitSteer must be the last step of a script", Offset: offset}
+				return &Error{Reason: ": awaitSteer must come last, and not inside another step", Offset: offset}
 			}
 		}
 		return nil

@@ -312,7 +312,7 @@ var _ = Describe("A step of a file with placeholders", func() {
 		Entry("a word beside them", `{"plan":[{"text":"{{input}}","status":▸"done"}]}`, `(plan): entry 1: status must be pending, in_progress or completed, is "done"`),
 		Entry("a timeout beside them", `{"wait":{"tool":"{{input}}","timeoutMs":▸0}}`, "(wait): timeoutMs "+someTime+", is 0"),
 		Entry("the true of a wait for a steer", `{"awaitSteer":▸"{{config.v}}"}`, `(awaitSteer): must be true, or an object, is "{{config.v}}"`),
-		Entry("a step inside of it that stands in the wrong place", `{"task":{"description":"{{input}}","steps":[▸{"expectInput":"x"}]}}`, "(task): step 1: expectInput must be the first step of a script"),
+		Entry("a step inside of it that stands in the wrong place", `{"task":{"description":"{{input}}","steps":[▸{"expectInput":"x"}]}}`, "(task): step 1: expectInput must come first, and not inside another step"),
 		Entry("a step inside of it", `{"task":{"description":"{{input}}","steps":[{"hold":▸""}]}}`, "(task): step 1 (hold): name must not be empty"),
 	)
 
@@ -471,10 +471,10 @@ var _ = Describe("A step of a file with placeholders", func() {
 	It("stands where a step of its kind may", func() {
 		Expect(template(`{"awaitSteer":{"timeoutMs":"{{config.v}}"}}`).Key()).To(Equal("awaitSteer"))
 		_, err := script.ParseFile([]byte(`[{"awaitSteer":{"timeoutMs":"{{config.v}}"}},{"say":"x"}]`))
-		Expect(err).To(MatchError("step 1: awaitSteer must be the last step of a script"))
+		Expect(err).To(MatchError("step 1: awaitSteer must come last, and not inside another step"))
 		last := template(`{"awaitSteer":{"timeoutMs":"{{config.v}}"}}`)
 		Expect(script.New(script.Say("x"), last).Validate()).To(Succeed())
-		Expect(script.New(last, script.Say("x")).Validate()).To(MatchError("step 1: awaitSteer must be the last step of a script"))
+		Expect(script.New(last, script.Say("x")).Validate()).To(MatchError("step 1: awaitSteer must come last, and not inside another step"))
 	})
 
 	It("may have values of any length, and such as are not quite UTF-8", func() {
