@@ -176,14 +176,26 @@ func readCallOrStep(v value, dst *Step) *Error {
 	*dst = MCPStep(c)
 	if v.holes != nil {
 		text := string(compact([]byte(v.raw())))
-		*dst = TemplateStep{*dst, `{"report":true,` + text[len("{"):], v.holes}
+		*dst = TemplateStep{*dst, reporting + text[len("{"):], v.holes}
 	}
 	return nil
 }
 
+// reporting is how what stands behind the key of an mcp step begins that was a bare call.
+const reporting = `{"report":true,`
+
 func writeCallOrStep(s *Step) ([]byte, *Error) {
-	if c, ok := (*s).(MCPStep); ok && c.Report && c.Row == nil && c.Then == nil && c.Else == nil {
-		return write((*bareCall)(&c).shape)
+	template, filled := (*s).(TemplateStep)
+	step := *s
+	if filled {
+		step = template.bare
+	}
+	if c, ok := step.(MCPStep); ok && c.Report && c.Row == nil && c.Then == nil && c.Else == nil {
+		if text, ok := strings.CutPrefix(template.json, reporting); ok {
+			return []byte("{" + text), nil
+		} else if !filled {
+			return write((*bareCall)(&c).shape)
+		}
 	}
 	return writeStep(s)
 }

@@ -121,12 +121,16 @@ var _ = Describe("An object with steps in it", func() {
 		Expect(steps[4]).To(Equal(script.MCPStep{Tool: "u", Report: true}))
 	})
 
-	It("writes a call with placeholders as the step that it is, and reads the same from that", func() {
-		p, err := readPlay(inScene(`[{"tool":"t","arguments":{"a":"{{input}}"}}]`))
-		Expect(err).NotTo(HaveOccurred())
-		const written = `[{"mcp":{"report":true,"tool":"t","arguments":{"a":"{{input}}"}}}]`
-		Expect(script.WriteObject(p.shape)).To(BeEquivalentTo(inScene(written)))
-		Expect(readPlay(inScene(written))).To(Equal(p))
+	It("writes a call with placeholders as it was, and one that is more than a call as the step that it is", func() {
+		for _, scene := range []string{
+			`[{"tool":"t","arguments":{"a":"{{input}}"}}]`,
+			`[{"mcp":{"report":true,"tool":"t","arguments":{"a":"{{input}}"},"then":[{"say":"x"}]}}]`,
+			`[{"mcp":{"tool":"t","arguments":{"a":"{{input}}"}}}]`,
+		} {
+			p, err := readPlay(inScene(scene))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(script.WriteObject(p.shape)).To(BeEquivalentTo(inScene(scene)))
+		}
 	})
 
 	It("has placeholders in steps only: elsewhere the same is text", func() {
