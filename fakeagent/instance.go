@@ -96,8 +96,8 @@ func (in *Instance) Close() error {
 	for _, th := range threads {
 		th.disconnect()
 	}
-	if left := ""; in.cfg.WholePlaybook && !again {
-		if left = in.PlaybookLeft(); left != "" {
+	if in.cfg.WholePlaybook && !again {
+		if left := in.PlaybookLeft(); left != "" {
 			in.violate("the playbook was not played to its end: %s", left)
 		}
 	}
@@ -230,14 +230,21 @@ func (in *Instance) StopSession(_ context.Context, threadID string) error {
 }
 
 func (in *Instance) SendTurn(ctx context.Context, input TurnInput) (turnID string, err error) {
-	th, err := in.locked(input.ThreadID)
-	if err != nil {
-		return "", err
+	if b := in.role.book; b != nil {
+		_ = b.open() // before anybody has to wait for it; what is wrong with it is what the turn says
 	}
-	defer th.mu.Unlock()
+	th, err := in.locked(input.ThreadID)
+	if err == nil {
+		defer th.mu.Unlock()
+		if th.stopping {
+			err = fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, th.id)
+		}
+	}
 	switch {
-	case th.stopping:
-		return "", fmt.Errorf("fakeagent: %w of thread %q", ErrNoSession, th.id)
+	case err != nil && input.TurnID != "": // its turn has ended
+		return "", Rejected(err)
+	case err != nil:
+		return "", err
 	case input.TurnID != "":
 		return th.steer(input)
 	case th.active != nil:
@@ -391,9 +398,10 @@ func (th *thread) newTurn(ctx context.Context, input TurnInput) *turn {
 	th.turns++
 	input.Attachments = slices.Clone(input.Attachments)
 	t := &turn{th: th, n: th.turns, id: th.id + "-turn-" + strconv.Itoa(th.turns), input: input, prompt: input}
-	if b := th.in.role.book; b != nil {
-		t.batch = b.pick(th, input.Text, false)
-		t.await(t.batch)
+	if b := th.in.role.book; b != nil && ctx.Err() == nil {
+		if t.batch = b.pick(th, input.Text, false); t.batch != nil {
+			t.await(&t.batch.Script)
+		}
 	}
 	t.ctx, t.cancel = context.WithCancel(pprof.WithLabels(ctx, pprof.Labels(doingLabel, t.id)))
 	th.active = t

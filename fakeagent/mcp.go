@@ -166,8 +166,11 @@ func (t *turn) callMCP(s script.MCPStep, server string) (ok bool, err error) {
 		if got.IsError {
 			return errors.New(cmp.Or(got.Text, "the tool says that it failed"))
 		}
-		ok, how, text = true, ": ", cmp.Or(string(got.structured()), got.Text)
-		t.th.keep(result{s.ID, got.value(), true})
+		value, structured := got.value()
+		if ok, how, text = true, ": ", got.Text; structured {
+			text = string(value)
+		}
+		t.th.keep(result{s.ID, value, true})
 		return nil
 	})
 	if s.Report {
@@ -184,30 +187,22 @@ func orNone(arguments json.RawMessage) json.RawMessage {
 	return arguments
 }
 
-// structured is the structured content, or "".
-func (r MCPResult) structured() script.Doc {
-	v, _ := script.Doc(r.JSON).Lookup("structuredContent")
-	if v == "null" {
-		return ""
-	}
-	return v
-}
-
 // value is what a script refers to: the structured content, else the first text as the JSON that it is, else that text.
-func (r MCPResult) value() script.Doc {
-	if v := r.structured(); v != "" {
-		return v
+func (r MCPResult) value() (v script.Doc, structured bool) {
+	all := script.Doc(r.JSON)
+	if v, ok := all.Lookup("structuredContent"); ok && v != "null" {
+		return v, true
 	}
 	text := r.Text
-	if first, ok := script.Doc(r.JSON).Lookup("content.0"); ok {
+	if first, ok := all.Lookup("content.0"); ok {
 		var part struct{ Text string }
 		_ = json.Unmarshal([]byte(first), &part) // of another kind it has none
 		text = part.Text
 	}
 	if v, err := script.NewDoc([]byte(text)); err == nil {
-		return v
+		return v, false
 	}
-	return asJSON(text)
+	return asJSON(text), false
 }
 
 // connect is the session's client of a server. One that could not be opened is tried again at the next call.

@@ -90,6 +90,9 @@ func callsIn(prompt string) []script.Step {
 		}
 		var steps []script.Step
 		for _, c := range calls {
+			if string(c.Arguments) == "null" {
+				c.Arguments = nil
+			}
 			if c.Tool == "" || c.Arguments != nil && kind(c.Arguments) != '{' {
 				return nil
 			}

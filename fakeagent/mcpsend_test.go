@@ -54,6 +54,11 @@ var _ = Describe("The script mcp-send", bubble.InBubble, func() {
 		Expect(a.reply()).To(MatchRegexp(`^mcp-send hello failed: .*unknown tool "hello".*\nmcp-send define: \{"defined":"hello"\}\nmcp-send hello: \{"hello":"hello"\}$`))
 	})
 
+	It("takes null for no arguments", func() {
+		a.run(`[{"tool":"echo","arguments":null}]`)
+		Expect(a.reply()).To(Equal("mcp-send echo: {}"))
+	})
+
 	It("goes on after a call that failed, and says on one line why it did", func() {
 		Expect(a.run(`[{"tool":"send_message","arguments":{"threadId":""}},{"tool":"echo"}]`)).To(EndCompleted())
 		Expect(a.reply()).To(Equal(`mcp-send send_message failed: nobody is called that\nat all` + "\n" + `mcp-send echo: {}`))

@@ -2,13 +2,14 @@ package fakeagent
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/understudy-go/understudy/fakeagent/playbook"
 	"github.com/understudy-go/understudy/fakeagent/script"
 )
 
-// book is the playbook of an instance. It is read once, when it is needed.
+// book is the playbook of an instance. A file is read once, when it is needed.
 type book struct {
 	path string
 
@@ -19,6 +20,9 @@ type book struct {
 
 func (b *book) open() error {
 	b.once.Do(func() {
+		if b.cast != nil {
+			return
+		}
 		p, err := playbook.Open(b.path)
 		if err != nil {
 			b.err = fmt.Errorf("playbook: %w", err)
@@ -29,23 +33,30 @@ func (b *book) open() error {
 	return b.err
 }
 
-// pick is what a thread plays for an input, and for a turn that waited for a steer in vain; nil if the playbook has nothing for it. th.mu is
-// locked: who gets which line and which batch is decided by who sends first.
-func (b *book) pick(th *thread, input string, inVain bool) *script.Script {
+// batch is a part of a playbook that plays.
+type batch struct {
+	script.Script
+	where string // in the playbook
+}
+
+// pick is what a thread plays for an input, or after it waited for a steer in vain; nil if the playbook has nothing for it. th.mu is locked:
+// who gets which line and which batch is decided by who sends first.
+func (b *book) pick(th *thread, input string, inVain bool) *batch {
 	if err := b.open(); err != nil {
-		s := script.New(script.Say(err.Error()))
-		return &s
+		return &batch{script.New(script.Say(err.Error())), "playbook"}
 	}
-	pick := b.cast.Pick
+	t := playbook.Thread{ID: th.id, Title: th.session.Title}
+	var steps playbook.Batch
+	var ok bool
 	if inVain {
-		pick = b.cast.PickNext
+		steps, ok = b.cast.PickNext(t)
+	} else {
+		steps, ok = b.cast.Pick(t, input)
 	}
-	batch, ok := pick(playbook.Thread{ID: th.id, Title: th.session.Title}, input)
 	if !ok {
 		return nil
 	}
-	s := batch.Script()
-	return &s
+	return &batch{script.New(steps...), b.cast.Playing(th.id)}
 }
 
 // PlaybookLeft is what of the playbook was not played yet, as a tree of its lines and their batches, or what is wrong with it. It is "" where
@@ -59,7 +70,7 @@ func (in *Instance) PlaybookLeft() string {
 		return err.Error()
 	}
 	if left := b.cast.Left(); left != "" {
-		return b.path + ": " + left
+		return strings.TrimPrefix(b.path+": ", ": ") + left
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func (c *cue) plays(input string, inVain bool) *part {
 	if earliest >= 0 && c.parts[earliest].expects == "" && (pick < 0 || earliest < pick) {
 		pick = earliest
 	}
-	if pick < 0 && inVain {
+	if inVain {
 		pick = earliest
 	}
 	if pick < 0 {

@@ -76,6 +76,21 @@ func (t *troupe) replies(id, prompt string) string {
 	return a.reply()
 }
 
+// looking is a handler of logs that looks at the instance when it gets one.
+type looking struct {
+	slog.Handler
+	at   *fakeagent.Instance
+	seen []string
+}
+
+func (l *looking) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *looking) Handle(_ context.Context, r slog.Record) error {
+	l.seen = append(l.seen, r.Message)
+	_ = l.at.Dump()
+	return nil
+}
+
 // reports is what the lines of a reply begin with.
 func reports(parts ...string) string {
 	for i, p := range parts {
@@ -140,6 +155,33 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 		t := playing(fakeagent.Config{}, forAll(`[{"think":"hm"},{"say":"on {{thread}}: {{input}}"},{"tool":{"name":"Read","input":{"path":"a"}}},{"tool":"echo"},{"fail":"no more"}]`))
 		Expect(t.thread("a", "").run("go")).To(And(EndFailed("no more"), HaveItems(
 			BeReasoning("hm"), BeAssistantMessage("on a: go"), BeToolCall("Read"), BeToolCall("mcp__ycodium__echo"), BeAssistantMessage(reports("echo: {}")), BeErrorItem("no more"))))
+	})
+
+	It("says which step of which batch cannot be played", func() {
+		t := playing(fakeagent.Config{}, `{"match":{"title":"nobody"},"turns":[]}`,
+			forAll(`[{"expectInput":"x"},{"say":"{{config.nope}}"}]`, `[{"say":"1"},{"event":{"type":"turn.completed"}}]`))
+		a := t.thread("a", "")
+		Expect(a.run("x")).To(EndFailed(HavePrefix("fake-agent: invalid script: threads[1].turns[0]: step 2 (say): ")))
+		Expect(a.run("x")).To(EndFailed(HavePrefix("fake-agent: invalid script: threads[1].turns[1]: step 2 (event): ")))
+		Expect(a.deltas()).To(BeEmpty(), "nothing of a batch plays that cannot be played")
+	})
+
+	It("says what it has to say before its process is gone", func() {
+		t := playing(fakeagent.Config{}, forAll(`[{"tool":"echo"},{"exit":3}]`))
+		a := t.thread("a", "")
+		a.run("x")
+		Expect(a.types()[4:7]).To(Equal([]string{"content.delta", "process.exit", "turn.completed"}))
+	})
+
+	It("is not used up by a turn whose context is over", func(ctx SpecContext) {
+		t := playing(fakeagent.Config{}, forAll(`[{"say":"1"}]`))
+		a := t.thread("a", "")
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		id, err := a.SendTurn(over, fakeagent.TurnInput{ThreadID: "a", Text: "x"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(a.wait(id)).To(EndCanceled())
+		Expect(t.replies("a", "x")).To(Equal("1"))
 	})
 
 	It("says nothing in a turn whose batch has no steps", func() {
@@ -219,6 +261,12 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 				{"tool":"echo","arguments":{"x":"{{step:*.n}} {{step:*n}} {{step:*items[title=docs].workItemId}}"}}]`))
 			t.replies("a", "x")
 			Expect(t.called()[4]).To(Equal(`echo {"x":"2 2 w-2"}`))
+		})
+
+		It("goes on also where the name of a tool, or what is waited for, stands for nothing", func() {
+			t := playing(fakeagent.Config{}, forAll(`[{"tool":"{{step:x}}"},{"server":"annex","tool":"{{step:x}}"},{"wait":{"tool":"{{step:x}}"}},{"waitFor":{"tool":"{{step:x}}","path":"","atLeast":0}},{"tool":"echo"}]`))
+			const why = " failed: unresolved placeholder {{step:x}}"
+			Expect(t.replies("a", "x")).To(Equal(reports("{{…}}"+why, "annex/{{…}}"+why, "wait {{…}}"+why, "{{…}}"+why, "echo: {}")))
 		})
 
 		It("does not make a call with one that stands for nothing, says so, and goes on", func() {
@@ -336,6 +384,18 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			Expect(log.String()).To(ContainSubstring(`msg="playbook has no step for a steered input" thread=a turn=` + id))
 		})
 
+		It("logs without a lock, so that a handler may look at the thread", func() {
+			cfg := fakeagent.Config{PlaybookPath: aPlaybook(forAll(`[{"awaitSteer":true}]`))}
+			looks := &looking{Handler: slog.DiscardHandler}
+			cfg.Logger = slog.New(looks)
+			a := newOffice().hires(cfg)
+			looks.at = a.Instance
+			id := a.send("x")
+			Expect(steer(a, id, "y")).To(Succeed())
+			a.wait(id)
+			Expect(looks.seen).To(ContainElement("playbook has no step for a steered input"))
+		})
+
 		It("refuses one that is not awaited, or for a turn that is over or another one, and plays the same batches then", func() {
 			t := playing(fakeagent.Config{}, forAll(`[{"hold":"g"},{"say":"1"}]`, `[{"say":"2"}]`, `[{"say":"3"},{"awaitSteer":{"timeoutMs":10}}]`, `[{"say":"4"}]`))
 			a := t.thread("a", "")
@@ -377,14 +437,67 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			Expect(t.replies("a", "y")).To(Equal("3"))
 		})
 
-		It("goes on with the batch for the input that the turn began with, or else with the earliest one left", func() {
+		It("goes on with the earliest batch left, whatever that expects", func() {
 			t := playing(fakeagent.Config{}, forAll(
-				`[{"awaitSteer":{"timeoutMs":1,"continueOnTimeout":true}}]`,
-				`[{"expectInput":"nobody says this"},{"say":"the earliest"},{"awaitSteer":{"timeoutMs":1,"continueOnTimeout":true}}]`,
-				`[{"expectInput":"begin"},{"say":"for begin"},{"awaitSteer":{"timeoutMs":1,"continueOnTimeout":true}}]`))
+				`[{"expectInput":"Continue"},{"awaitSteer":{"timeoutMs":1,"continueOnTimeout":true}}]`,
+				`[{"expectInput":"faster"},{"say":"for faster"}]`,
+				`[{"expectInput":"Continue"},{"say":"for the second Continue"},{"awaitSteer":{"timeoutMs":1,"continueOnTimeout":true}}]`))
+			Expect(t.replies("a", "Continue")).To(Equal("for faster"))
+			a := t.threads["a"]
+			a.run("Continue")
+			Expect(a.deltas()[1:]).To(Equal([]string{"for the second Continue", reports("steer: playbook has no step for a steered input")}))
+		})
+
+		It("takes none any more when its last words are out, however it ends", func() {
+			t := playing(fakeagent.Config{}, forAll(`[{"tool":"echo"},{"awaitSteer":{"timeoutMs":10}}]`, `[{"tool":"echo"},{"fail":"no"},{"awaitSteer":true}]`))
 			a := t.thread("a", "")
-			a.run("we begin")
-			Expect(a.deltas()).To(Equal([]string{"for begin", "the earliest", reports("steer: playbook has no step for a steered input")}))
+			var errs []error
+			a.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.Delta); ok {
+					errs = append(errs, steer(a, e.TurnID, "too late"))
+				}
+			})
+			Expect(a.run("x")).To(EndCompleted())
+			Expect(a.run("x")).To(EndFailed("no"))
+			Expect(errs).To(HaveExactElements(refused, refused))
+		})
+
+		It("says of a steer that it took, but failed before, that nobody plays it", func() {
+			t := playing(fakeagent.Config{}, forAll(`[{"tool":"echo"},{"sleep":5},{"fail":"no"},{"awaitSteer":true}]`, `[{"say":"2"}]`))
+			a := t.thread("a", "")
+			id := a.send("x")
+			Expect(steer(a, id, "one")).To(Succeed())
+			Expect(steer(a, id, "two")).To(Succeed())
+			Expect(a.wait(id)).To(EndFailed("no"))
+			Expect(a.reply()).To(Equal(reports("echo: {}", "steer: the turn failed before it", "steer: the turn failed before it")))
+			Expect(t.replies("a", "x")).To(Equal("2"))
+		})
+
+		It("refuses one when the turn was interrupted, and while a call of it still runs; and when its session is over", func(ctx SpecContext) {
+			t := playing(fakeagent.Config{}, forAll(`[{"tool":"slow"},{"awaitSteer":true}]`, `[{"say":"2"}]`))
+			t.tool("slow", func(map[string]any) (any, error) { <-t.held; return "done", nil })
+			a := t.thread("a", "")
+			id := a.send("x")
+			synctest.Wait()
+			Expect(a.InterruptTurn(ctx, "a", id)).To(Succeed())
+			Expect(steer(a, id, "y")).To(refused)
+			close(t.held)
+			a.wait(id)
+			Expect(t.StopSession(ctx, "a")).To(Succeed())
+			synctest.Wait()
+			Expect(steer(a, id, "y")).To(And(MatchError(fakeagent.ErrNoSession), HaveField("Code()", "provider-rejected")))
+		})
+
+		It("keeps what came with a steer as it was when it came", func(ctx SpecContext) {
+			t := playing(fakeagent.Config{}, forAll(`[{"awaitSteer":true}]`, `[{"say":"{{attachments}}"}]`))
+			a := t.thread("a", "")
+			id := a.send("x")
+			with := []fakeagent.Attachment{{Name: "a.png"}}
+			_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", TurnID: id, Text: "y", Attachments: with})
+			Expect(err).NotTo(HaveOccurred())
+			with[0].Name = "b.png"
+			a.wait(id)
+			Expect(a.reply()).To(Equal("a.png"))
 		})
 
 		It("refuses a second prompt all the same", func(ctx SpecContext) {
@@ -498,14 +611,19 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			in, err := fakeagent.New(newOffice().in(fakeagent.Config{PlaybookPath: path, WholePlaybook: true}))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(in.StartSession(context.Background(), session("a", ""))).To(Succeed())
-			_, err = in.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: "a", Text: "x"})
-			Expect(err).NotTo(HaveOccurred())
-			synctest.Wait()
+			Expect(in.StartSession(context.Background(), session("b", "lead"))).To(Succeed())
+			for _, to := range []string{"a", "a", "b"} {
+				_, err = in.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: to, Text: "x"})
+				Expect(err).NotTo(HaveOccurred())
+				synctest.Wait()
+			}
 			left := path + ": 2 of 3 batches were not played\n" +
 				"  threads[0] threadId ^a$: claimed by a\n" +
 				`    turns[1] expects "go", echo, wait hello, awaitSteer` + "\n" +
+				`    none of them was for the input "x"` + "\n" +
 				`  threads[1] threadId x, title "Lead": no thread has claimed it` + "\n" +
-				"    turns[0] (no steps)"
+				"    turns[0] (no steps)\n" +
+				`  no line was for the thread b, whose title is "lead"`
 			Expect(in.PlaybookLeft()).To(Equal(left))
 			Expect(in.Close()).To(Succeed())
 			Expect(in.Close()).To(Succeed())

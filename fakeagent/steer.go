@@ -3,6 +3,7 @@ package fakeagent
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ func (th *thread) steer(in TurnInput) (turnID string, err error) {
 	case !t.awaits && !t.steerable || t.ctx.Err() != nil: // what an interrupted turn took nobody would read
 		return "", Rejected(fmt.Errorf("agent %s %w: turn %s is in %s", th.id, ErrNotSteered, t.id, t.doing()))
 	}
+	in.Attachments = slices.Clone(in.Attachments)
 	t.steers = append(t.steers, in.Text)
 	th.record.says(t.id, in.Text)
 	if t.awaits {
@@ -86,40 +88,63 @@ func (t *turn) hasSteer(timedOut, goesOn bool) bool {
 	return false
 }
 
-// next makes the steer that was awaited the input, one after the other, and says whether there is one.
+// next makes the steer that was awaited the input, one after the other, and says whether there is something to play for it.
 func (t *turn) next() bool {
+	for {
+		switch more, plays := t.take(); {
+		case !more || plays:
+			return more
+		}
+		t.steerIsLost("playbook has no step for a steered input")
+	}
+}
+
+// take is next for one steer: whether there is another one, and whether something plays for it.
+func (t *turn) take() (more, plays bool) {
 	th := t.th
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	t.await(nil)
-	for {
-		inVain := false
-		switch {
-		case len(t.awaited) > 0:
-			t.input, t.awaited = t.awaited[0], t.awaited[1:]
-		case t.goesOn:
-			t.input, t.goesOn, inVain = t.prompt, false, true
-		default:
-			return false
+	inVain := false
+	switch {
+	case len(t.awaited) > 0:
+		t.input, t.awaited = t.awaited[0], t.awaited[1:]
+	case t.goesOn:
+		t.input, t.goesOn, inVain = t.prompt, false, true
+	default:
+		return false, false
+	}
+	th.steered++
+	if b := th.in.role.book; b != nil {
+		if t.batch = b.pick(th, t.input.Text, inVain); t.batch == nil {
+			return true, false
 		}
-		th.steered++
-		book := th.in.role.book
-		if book == nil {
-			return true
-		}
-		if t.batch = book.pick(th, t.input.Text, inVain); t.batch != nil {
-			t.await(t.batch)
-			return true
-		}
-		const nothing = "playbook has no step for a steered input"
-		t.debug(nothing)
-		t.report = append(t.report, "mcp-send steer: "+nothing)
+		t.await(&t.batch.Script)
+	}
+	return true, true
+}
+
+// steerIsLost says that nobody plays a steer that was taken.
+func (t *turn) steerIsLost(why string) {
+	t.debug(why)
+	t.report = append(t.report, "mcp-send steer: "+why)
+}
+
+// loses says of each steer that is left that the turn has failed before it, and takes no more of them.
+func (t *turn) loses() {
+	t.th.mu.Lock()
+	t.await(nil)
+	left := len(t.awaited)
+	t.awaited = nil
+	t.th.mu.Unlock()
+	for range left {
+		t.steerIsLost("the turn failed before it")
 	}
 }
 
-// expectInput fails a turn whose input is not what its script is for.
+// expectInput fails a turn whose input is not what its script is for. A playbook has looked before it picked the batch.
 func (t *turn) expectInput(s script.ExpectInputStep) error {
-	if !strings.Contains(t.input.Text, s.Text) {
+	if t.batch == nil && !strings.Contains(t.input.Text, s.Text) {
 		return &failure{message: fmt.Sprintf("fake-agent: expectInput: there is no %q in the input %.200q", s.Text, t.input.Text)}
 	}
 	return nil

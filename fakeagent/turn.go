@@ -47,12 +47,12 @@ type turn struct {
 
 	// guarded by th.mu
 	steerable bool
-	steers    []string       // that it took
-	awaits    bool           // what plays ends by awaiting a steer
-	awaited   []TurnInput    // steers that are to be played, in order
-	steered   chan struct{}  // has room for one, and something in it when there is another
-	goesOn    bool           // it waited for a steer in vain, and goes on without
-	batch     *script.Script // of the playbook, which is next; nil if something else is to be chosen
+	steers    []string      // that it took
+	awaits    bool          // what plays ends by awaiting a steer
+	awaited   []TurnInput   // steers that are to be played, in order
+	steered   chan struct{} // has room for one, and something in it when there is another
+	goesOn    bool          // it waited for a steer in vain, and goes on without
+	batch     *batch        // of the playbook, which is next; nil if something else is to be chosen
 }
 
 // branch is a list of steps that plays: the script's, or one inside a step.
@@ -135,10 +135,19 @@ func (t *turn) script() error {
 			err = t.part()
 		}
 	}
-	if len(t.report) > 0 && t.ctx.Err() == nil {
-		t.emit(t.nextID("a"), event.Delta{Stream: event.AssistantText, Text: strings.Join(t.report, "\n")})
+	if err != nil {
+		t.loses()
 	}
+	t.sayReport()
 	return err
+}
+
+// sayReport says what came of calls and waits, unless the turn was interrupted.
+func (t *turn) sayReport() {
+	if lines := t.report; len(lines) > 0 && t.ctx.Err() == nil {
+		t.report = nil
+		t.emit(t.nextID("a"), event.Delta{Stream: event.AssistantText, Text: strings.Join(lines, "\n")})
+	}
 }
 
 // part plays what there is for one input.
@@ -147,17 +156,26 @@ func (t *turn) part() error {
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
 	} else if err != nil {
-		return &failure{message: "fake-agent: invalid script: " + err.Error()}
+		return t.invalid(err)
 	}
 	t.debug("turn started", "steps", len(s.Steps))
 	return t.steps(s.Steps, s.StepDelay)
+}
+
+// invalid is a script, or a step of one, that cannot be played.
+func (t *turn) invalid(err error) error {
+	where := ""
+	if t.batch != nil {
+		where = t.batch.where + ": "
+	}
+	return &failure{message: fmt.Sprintf("fake-agent: invalid script: %s%v", where, err)}
 }
 
 // chosen is what plays for the input.
 func (t *turn) chosen() (script.Script, error) {
 	th := t.th
 	if t.batch != nil {
-		return *t.batch, checkDetails(t.batch.Steps)
+		return t.batch.Script, checkDetails(t.batch.Steps)
 	}
 	h := maphash.String(th.in.seed, t.input.Text)
 	th.mu.Lock()
@@ -283,6 +301,8 @@ func (t *turn) unplayable() error {
 
 // exit ends the turn, and behind it the session.
 func (t *turn) exit(how event.ProcessExit) error {
+	t.loses()
+	t.sayReport() // who is dead says nothing
 	t.emit("", how)
 	t.th.mu.Lock()
 	t.th.stopping, t.th.died = true, how.String()

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func (t *turn) template(s script.TemplateStep) error {
 		return nil
 	}
 	if err != nil {
-		return &failure{message: fmt.Sprintf("fake-agent: invalid script: step %d (%s): %v", t.branch.Load().index.Load()+1, s.Key(), err)}
+		return t.invalid(fmt.Errorf("step %d (%s): %w", t.branch.Load().index.Load()+1, s.Key(), err))
 	}
 	return t.step(step)
 }
@@ -95,19 +96,21 @@ func (u unresolved) Error() string { return fmt.Sprintf("unresolved placeholder 
 func (t *turn) skips(s script.Step, why error) bool {
 	var u unresolved
 	errors.As(why, &u)
-	tool := ""
+	var server, tool, before string
 	switch s := s.(type) {
 	case script.MCPStep:
-		if s.Report {
-			tool = t.toolName(t.serverName(s.Server), s.Tool)
+		if server, tool = s.Server, s.Tool; !s.Report {
+			return false
 		}
 	case script.WaitForStep:
-		tool = t.toolName(t.serverName(s.Server), s.Tool)
+		server, tool = s.Server, s.Tool
+	case script.WaitStep:
+		server, tool, before = s.Server, s.Tool, "wait "
+	default:
+		return false
 	}
-	if tool != "" {
-		t.reports(tool, " failed: ", u.Error())
-	}
-	return tool != ""
+	t.reports(before+t.toolName(t.serverName(server), cmp.Or(tool, "{{…}}")), " failed: ", u.Error()) // a name that has a placeholder is not known
+	return true
 }
 
 // kept is what the newest result of an id has at a path; "*" is the newest call that has something there.

@@ -39,7 +39,7 @@ func (t *turn) waitFor(s script.WaitForStep) error {
 		if err != nil || r.IsError {
 			return false
 		}
-		value := r.value()
+		value, _ := r.value()
 		there, ok := value.Lookup(s.Path)
 		if !ok || amount(there) < float64(s.AtLeast) {
 			return false
@@ -68,10 +68,10 @@ func amount(v script.Doc) float64 {
 // poll looks at a server until there is what is looked for, or the time is over. A server that cannot be reached has it not yet.
 func (t *turn) poll(timeout time.Duration, server string, look func(context.Context, MCPClient) bool) (came bool, err error) {
 	defer t.waits()()
-	ctx, cancel := context.WithTimeout(t.ctx, timeout)
-	defer cancel()
 	start, tick := time.Now(), time.NewTicker(pollEvery)
 	defer tick.Stop()
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
+	defer cancel()
 	for time.Since(start) < timeout {
 		client, err := t.th.connect(ctx, server)
 		if errors.As(err, new(*unknownServer)) || errors.Is(err, errNoMCP) {

@@ -156,30 +156,24 @@ var _ = Describe("The batches of a line", func() {
 	})
 
 	Describe("for a thread that waited for a steer in vain", func() {
-		next := func(c *playbook.Cast, input string) string {
-			if b, ok := c.PickNext(alice, input); ok {
+		next := func(c *playbook.Cast) string {
+			if b, ok := c.PickNext(alice); ok {
 				return b.String()
 			}
 			return nothing
 		}
 
-		It("are those that its input is for", func() {
-			c := cast(lead(expect("A", "a"), expect("B", "b")))
-			Expect(next(c, "B")).To(HaveSuffix(" b"))
-			Expect(next(c, "A")).To(HaveSuffix(" a"))
-		})
-
-		It("are else the earliest ones left, whatever they expect", func() {
+		It("are the earliest ones left, whatever they expect", func() {
 			c := cast(lead(expect("A", "a"), expect("B", "b"), say("any"), expect("C", "c")))
 			Expect(picked(c, alice, "B")).To(HaveSuffix(" b"))
-			Expect(next(c, "x")).To(HaveSuffix(" a"))
-			Expect(next(c, "x")).To(Equal("any"))
-			Expect(next(c, "x")).To(HaveSuffix(" c"))
-			Expect(next(c, "x")).To(Equal(nothing))
+			Expect(next(c)).To(HaveSuffix(" a"))
+			Expect(next(c)).To(Equal("any"))
+			Expect(next(c)).To(HaveSuffix(" c"))
+			Expect(next(c)).To(Equal(nothing))
 		})
 
 		It("are none if the thread has no line", func() {
-			_, ok := cast(file()).PickNext(alice, "x")
+			_, ok := cast(file()).PickNext(alice)
 			Expect(ok).To(BeFalse())
 		})
 	})

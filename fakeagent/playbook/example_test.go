@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/understudy-go/understudy/fakeagent/playbook"
+	"github.com/understudy-go/understudy/fakeagent/script"
 )
 
 // team is the playbook of the package's documentation.
@@ -28,7 +29,7 @@ func Example() {
 	worker := playbook.Thread{ID: "worker:1"}
 	for _, input := range []string{"what is there to do?", "go on", "anything else?"} {
 		batch, ok := cast.Pick(worker, input)
-		fmt.Println(ok, batch.Script())
+		fmt.Println(ok, script.New(batch...))
 	}
 	fmt.Println(cast.Left())
 	// Output:

@@ -80,7 +80,7 @@ func FuzzParse(f *testing.F) {
 		}
 		c := playbook.NewCast(p)
 		for range 3 {
-			c.PickNext(playbook.Thread{ID: "worker:1", Title: text}, text)
+			c.PickNext(playbook.Thread{ID: "worker:1", Title: text})
 		}
 		_ = c.Left()
 	})

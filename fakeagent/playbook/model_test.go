@@ -62,11 +62,13 @@ func drawRequest(r *rapid.T, ids ...string) request {
 
 // ask is the tool of what was picked, "" if nothing was.
 func (q request) ask(c *playbook.Cast) string {
-	of := c.Pick
+	var b playbook.Batch
+	var ok bool
 	if q.inVain {
-		of = c.PickNext
+		b, ok = c.PickNext(q.thread)
+	} else {
+		b, ok = c.Pick(q.thread, q.input)
 	}
-	b, ok := of(q.thread, q.input)
 	if !ok {
 		return ""
 	}
@@ -116,7 +118,7 @@ func (m *model) ask(q request) string {
 		}
 	}
 	if q.inVain && len(l.left) > 0 {
-		may = append(may, 0)
+		may = []int{0}
 	}
 	if len(may) == 0 {
 		return ""

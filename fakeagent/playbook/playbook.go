@@ -62,14 +62,6 @@ func (b Batch) expects() string {
 	return ""
 }
 
-// Script is what plays, when the batch was picked.
-func (b Batch) Script() script.Script {
-	if b.expects() != "" {
-		b = b[1:]
-	}
-	return script.New(b...)
-}
-
 // version is the only one there is.
 const version = 1
 

@@ -96,15 +96,6 @@ var _ = Describe("A playbook", func() {
 		Expect(l.Batches[0]).To(HaveExactElements(Equal(script.ExpectInputStep{Text: "{{input}}"}), BeAssignableToTypeOf(script.TemplateStep{})))
 	})
 
-	It("has a batch that plays without the input that it is picked by", func() {
-		for _, b := range parse(text).Lines[1].Batches {
-			Expect(b.Script()).To(Equal(script.New(script.Say("fine"), script.AwaitSteerStep{})))
-		}
-		for _, b := range parse(text).Lines[0].Batches {
-			Expect(b.Script()).To(Equal(script.New(b...)))
-		}
-	})
-
 	Context("is refused, with what is wrong and where, if", func() {
 		for _, r := range refusals {
 			It(r.because, func() {
