@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-go/understudy/fakeagent/playbook"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/usagefake"
 )
@@ -65,7 +66,11 @@ type Config struct {
 	// Of a file that cannot be read, or that is wrong, every turn says so, and calls nothing.
 	PlaybookPath string
 
+	// Playbook is one that a test has made or read itself, instead of a file. It is for Go alone.
+	Playbook *playbook.Playbook
+
 	// WholePlaybook makes it a violation if something of the playbook was not played when the instance is closed; see [Instance.PlaybookLeft].
+	// That something was played does not say that it succeeded: the answers of the turns do. It is for Go alone.
 	WholePlaybook bool
 
 	// LeadingBlocks are regular expressions for what hosts put before a prompt: mcp-send does not look at it. Each is anchored, and matches one
@@ -87,7 +92,7 @@ type Config struct {
 	// AllowShell lets bash steps with run start real processes. Where it is false they fail the turn.
 	AllowShell bool
 
-	// Instant plays without any scripted wait. Timeouts and gates stay as they are.
+	// Instant plays without any scripted wait. Timeouts and gates stay as they are, and so does how often a wait step looks.
 	Instant bool
 
 	// Speed divides every scripted wait; 0 is 1. 10 is ten times as fast. It does not touch timeouts and gates.
@@ -113,7 +118,7 @@ type Config struct {
 	// Shell runs bash steps with run; nil is [OSShell], if AllowShell is set. A Shell of one's own needs no AllowShell.
 	Shell Shell
 
-	// MCP calls the tools of MCP servers. Where it is nil every mcp step is a failed tool call; mcpcall.New makes one.
+	// MCP calls the tools of MCP servers. Where it is nil every mcp step is a failed tool call, and nothing is waited for; mcpcall.New makes one.
 	MCP MCP
 
 	// Spawn sees every child process before it starts, and may change it. An error keeps it from starting and fails the step.
@@ -165,8 +170,8 @@ func (cfg Config) role() (r role, err error) {
 			if r.choose, err = cfg.mcpSend(); err != nil {
 				return role{}, err
 			}
-			if cfg.PlaybookPath != "" && cfg.Choose == nil {
-				r.book = &book{path: cfg.PlaybookPath}
+			if r.book, err = cfg.book(); err != nil {
+				return role{}, err
 			}
 		default:
 			file, err := cfg.file()
@@ -180,7 +185,7 @@ func (cfg Config) role() (r role, err error) {
 		}
 	}
 	if cfg.WholePlaybook && r.book == nil {
-		return role{}, errors.New("fakeagent: WholePlaybook is set, but there is no playbook: Script is to be mcp-send, with a PlaybookPath and no Choose")
+		return role{}, errors.New("fakeagent: WholePlaybook is set, but there is no playbook: Script is to be mcp-send, with a Playbook or a PlaybookPath and no Choose")
 	}
 	if cfg.Choose != nil {
 		r.play = nil

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,6 +17,21 @@ type book struct {
 	once sync.Once
 	cast *playbook.Cast
 	err  error
+}
+
+// book is the one of a configuration, or nil.
+func (c Config) book() (*book, error) {
+	switch {
+	case c.Playbook != nil && c.PlaybookPath != "":
+		return nil, errors.New("fakeagent: Playbook and PlaybookPath are both set; give one of them")
+	case c.Choose != nil:
+		return nil, nil
+	case c.Playbook != nil:
+		return &book{cast: playbook.NewCast(c.Playbook)}, nil
+	case c.PlaybookPath != "":
+		return &book{path: c.PlaybookPath}, nil
+	}
+	return nil, nil
 }
 
 func (b *book) open() error {

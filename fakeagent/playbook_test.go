@@ -20,6 +20,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/mcpcall"
+	"github.com/understudy-go/understudy/fakeagent/playbook"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
@@ -142,6 +143,18 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 		Expect(t.sessions()).To(BeZero(), "the client is closed with the session")
 		Expect(t.StartSession(ctx, session("a", "another title"))).To(Succeed())
 		Expect(t.replies("a", "x")).To(Equal(reports(`echo: {"is":"w-1"}`)))
+	})
+
+	It("may be one of the test's own, without a file", func() {
+		p, err := playbook.Parse([]byte(`{"version":1,"threads":[` + forAll(`[{"say":"1"}]`, `[{"say":"2"}]`) + `]}`))
+		Expect(err).NotTo(HaveOccurred())
+		for range 2 { // instances share nothing
+			a := newOffice().hires(fakeagent.Config{Playbook: p})
+			Expect(a.run("x")).To(HaveItems(BeAssistantMessage("1")))
+			Expect(a.PlaybookLeft()).To(HavePrefix("1 of 2 batches were not played\n"))
+		}
+		_, err = fakeagent.New(fakeagent.Config{Script: "mcp-send", Playbook: p, PlaybookPath: "/x.json"})
+		Expect(err).To(MatchError("fakeagent: Playbook and PlaybookPath are both set; give one of them"))
 	})
 
 	It("is not there for another script", func() {
@@ -460,6 +473,18 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			Expect(a.run("x")).To(EndCompleted())
 			Expect(a.run("x")).To(EndFailed("no"))
 			Expect(errs).To(HaveExactElements(refused, refused))
+			errs = nil
+			t = playing(fakeagent.Config{}, forAll(`[{"tool":"echo"},{"awaitSteer":true}]`))
+			b := t.thread("a", "")
+			b.Subscribe(func(e event.Event) {
+				if _, ok := e.Payload.(event.Delta); ok {
+					errs = append(errs, steer(b, e.TurnID, "too late"))
+				}
+			})
+			id := b.send("x")
+			Expect(steer(b, id, "in time")).To(Succeed())
+			b.wait(id)
+			Expect(errs).To(HaveExactElements(refused))
 		})
 
 		It("says of a steer that it took, but failed before, that nobody plays it", func() {
@@ -653,7 +678,7 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 		It("can only be asked for where there is a playbook", func() {
 			for _, cfg := range []fakeagent.Config{{WholePlaybook: true}, {WholePlaybook: true, Script: "mcp-send"}, {WholePlaybook: true, PlaybookPath: "/x.json"}} {
 				_, err := fakeagent.New(cfg)
-				Expect(err).To(MatchError("fakeagent: WholePlaybook is set, but there is no playbook: Script is to be mcp-send, with a PlaybookPath and no Choose"))
+				Expect(err).To(MatchError("fakeagent: WholePlaybook is set, but there is no playbook: Script is to be mcp-send, with a Playbook or a PlaybookPath and no Choose"))
 			}
 		})
 	})

@@ -103,7 +103,7 @@ func (s SessionConfig) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"threadId": s.ThreadID, "cwd": s.Cwd, "mcpServers": s.MCPServers})
 }
 
-// TurnInput is a prompt, or a steer.
+// TurnInput is a prompt, or a steer. Attachments of a steer are there for a script of its own, which plays where the turn awaited it.
 type TurnInput struct {
 	ThreadID    string
 	TurnID      string // of the turn that it steers; "" is a turn of its own

@@ -216,9 +216,18 @@ func (o *object) id(dst *string) {
 
 const oneServer = "the server's name in the session; the built-in one by default"
 
+// server is the name of one server.
+func (o *object) server(dst *string) {
+	if o.mode == describing {
+		o.add("server", 0, oneServer, schema{"type": "string", "minLength": 1, "not": schema{"const": "*"}})
+	} else if o.text(dst, "server", filled, ""); *dst == "*" {
+		o.fail("server", "must name one server, is *; an mcp step may mean every one")
+	}
+}
+
 func (s *WaitStep) shape(o *object) {
 	o.text(&s.Tool, "tool", must|short|filled, "the tool's name, or mcp__server__tool")
-	o.text(&s.Server, "server", filled, oneServer)
+	o.server(&s.Server)
 	o.timeout(&s.Timeout, WaitTimeout)
 }
 
@@ -228,7 +237,7 @@ func (s *WaitForStep) shape(o *object) {
 	o.number(&s.AtLeast, "atLeast", must, 0, "how long the array there must be, or how large the number; anything else is 1")
 	o.arguments(&s.Arguments)
 	o.id(&s.ID)
-	o.text(&s.Server, "server", filled, oneServer)
+	o.server(&s.Server)
 	o.timeout(&s.Timeout, WaitTimeout)
 }
 

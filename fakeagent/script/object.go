@@ -145,7 +145,7 @@ func alone(err *Error) *Error {
 type bareCall MCPStep
 
 func (c *bareCall) shape(o *object) {
-	o.text(&c.Server, "server", filled, oneServer)
+	o.server(&c.Server)
 	(*MCPStep)(c).call(o)
 }
 
@@ -190,7 +190,7 @@ func writeCallOrStep(s *Step) ([]byte, *Error) {
 	if filled {
 		step = template.bare
 	}
-	if c, ok := step.(MCPStep); ok && c.Report && c.Row == nil && c.Then == nil && c.Else == nil {
+	if c, ok := step.(MCPStep); ok && c.Report && c.Server != "*" && c.Row == nil && c.Then == nil && c.Else == nil {
 		if text, ok := strings.CutPrefix(template.json, reporting); ok {
 			return []byte("{" + text), nil
 		} else if !filled {

@@ -94,7 +94,7 @@ var _ = Describe("An object with steps in it", func() {
 		Entry("a call", script.MCPStep{Tool: "t", Report: true}, `{"tool":"t"}`, `{"mcp":{"tool":"t","report":true}}`, `{"mcp":{"report":true,"tool":"t","then":[]}}`),
 		Entry("a call with all that one can have", script.MCPStep{Server: "s", Tool: "t", Arguments: json.RawMessage(`{"a":[1]}`), ID: "i", Report: true},
 			`{"server":"s","tool":"t","arguments":{"a":[1]},"id":"i"}`, `{"id":"i","arguments":{ "a" : [1] },"tool":"t","server":"s"}`),
-		Entry("a call of every server", script.MCPStep{Server: "*", Tool: "t", Report: true}, `{"server":"*","tool":"t"}`),
+		Entry("a call of every server, which is not for a call that stands for itself", script.MCPStep{Server: "*", Tool: "t", Report: true}, `{"mcp":{"server":"*","tool":"t","report":true}}`),
 		Entry("a call that is not reported", script.MCPStep{Tool: "t"}, `{"mcp":{"tool":"t"}}`),
 		Entry("a call with a row", script.MCPStep{Tool: "t", Report: true, Row: &script.MCPRow{Name: "r"}}, `{"mcp":{"tool":"t","report":true,"row":{"name":"r"}}}`),
 		Entry("a call with what follows", script.MCPStep{Tool: "t", Report: true, Then: []script.Step{script.Say("x")}}, `{"mcp":{"tool":"t","report":true,"then":[{"say":"x"}]}}`),

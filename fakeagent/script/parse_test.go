@@ -170,6 +170,8 @@ var refusals = []refused{
 	{because: "a wait is for a tool without a name", json: `[{"wait":▸""}]`, reason: "step 1 (wait): tool must not be empty"},
 	{because: "a wait has no tool", json: `[{"wait":▸{"server":"s"}}]`, reason: "step 1 (wait): tool is missing"},
 	{because: "a wait has an empty server", json: `[{"wait":{"tool":"t","server":▸""}}]`, reason: "step 1 (wait): server must not be empty"},
+	{because: "a wait is for every server", json: `[{"wait":{"tool":"t","server":▸"*"}}]`, reason: "step 1 (wait): server must name one server, is *; an mcp step may mean every one"},
+	{because: "a wait for a result is for every server", json: `[{"waitFor":{"tool":"t","path":"","atLeast":1,"server":▸"*"}}]`, reason: "step 1 (waitFor): server must name one server, is *; an mcp step may mean every one"},
 	{because: "a wait takes no time", json: `[{"wait":{"tool":"t","timeoutMs":▸0}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is 0"},
 	{because: "a wait takes less than no time", json: `[{"wait":{"tool":"t","timeoutMs":▸-1}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is -1"},
 	{because: "a wait takes a fraction", json: `[{"wait":{"tool":"t","timeoutMs":▸1.5}}]`, reason: "step 1 (wait): timeoutMs " + someTime + ", is 1.5"},

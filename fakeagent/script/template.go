@@ -15,7 +15,7 @@ import (
 // In a text a placeholder may stand anywhere. A string that is one placeholder, and no more, takes the type of its value, and so it may stand
 // for a number, a flag or an object; a text that is JSON for what is wanted there counts as that. Values are
 //
-//	{{input}}         the text of the turn's prompt
+//	{{input}}         the text of the turn's prompt, or of the steer that plays
 //	{{steers}}        what was added to it while the turn ran: " + " and the text, for each; else nothing
 //	{{attachments}}   the names of what is attached to it, with commas between; none
 //	{{thread}}        the id of the thread
@@ -24,7 +24,8 @@ import (
 //	{{decision}}      the answer to the last approval
 //	{{error}}         why the last tool call failed
 //	{{config.key}}    what the configuration has for a key, or the default
-//	{{step:id.path}}  what the mcp step with that id returned, or a part of it; see [Doc.Lookup]
+//	{{step:id.path}}  what the mcp or waitFor step with that id returned, or a part of it; see [Doc.Lookup]
+//	{{step:*path}}    what the newest call returned that has something there, with an id or without
 //	{{markdown}}      [Markdown] of at least as many characters as the step has chunks
 //
 // What is filled in is not looked at again, any other {{…}} is text, and so are the names of members.
