@@ -44,8 +44,8 @@ type Config struct {
 	PreviewHoldMs    *int // of visualize: how long its row is in progress before the call, in milliseconds; nil is 0
 	HoldMs           *int // of lane:hold: how long it waits, in milliseconds; nil is 15000. It takes steers meanwhile. It is a scripted wait
 
-	// ReplayEventsPath is the file of recorded events that replay plays: an array of them, or an object that has them as events. It is an
-	// absolute path, and read anew by every turn; a file that is wrong fails the turn that reads it.
+	// ReplayEventsPath is the file of recorded events that replay plays: an array of them, an object that has them as events, or one a line. It
+	// is an absolute path, and read anew by every turn; a file that is wrong fails the turn that reads it.
 	//
 	// A replayed event is of the turn that plays it. Items, requests, tasks and uses of tools have new ids each time, which still link what
 	// they linked. In JSON the event says all that was recorded; in Go, what its type has room for, and the rest as [event.Recorded]. Nobody

@@ -29,10 +29,13 @@ type recorded struct {
 }
 
 // wantRecording is what a file should have.
-const wantRecording = `a recording is an array of events, or an object that has one as "events"`
+const wantRecording = `a recording is an array of events, an object that has one as "events", or an event a line`
 
 // parseRecording is the events of a file, all of which have an envelope that is right.
 func parseRecording(data []byte) ([]recorded, error) {
+	if hasEventLines(data) {
+		return parseLines(data)
+	}
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		syntax := &json.SyntaxError{}
 		errors.As(err, &syntax) // it can be no other
@@ -64,6 +67,35 @@ func parseRecording(data []byte) ([]recorded, error) {
 				where += " (" + r.typ + ")"
 			}
 			return nil, fmt.Errorf("%s, line %d: %w", where, lineOf(data, begin+m.at), err)
+		}
+		events = append(events, r)
+	}
+	return events, nil
+}
+
+// hasEventLines is whether the first line is an event, as those are that the command exec prints.
+func hasEventLines(data []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(data, " \t\r\n"), []byte("\n"))
+	var first map[string]json.RawMessage
+	return json.Unmarshal(line, &first) == nil && first["type"] != nil && first["events"] == nil
+}
+
+func parseLines(data []byte) (events []recorded, err error) {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		line = bytes.TrimSpace(line)
+		var r recorded
+		switch {
+		case len(line) == 0:
+			continue
+		case !json.Valid(line):
+			err = fmt.Errorf("it is no JSON: %.60s", line)
+		default:
+			r, err = parseRecorded(line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		events = append(events, r)
 	}
@@ -374,6 +406,7 @@ func (c *conversion) playbook() *playbook.Playbook {
 		if len(th.turns) == 0 {
 			c.note("threads[%d] (thread %q) has no turns", i, th.id)
 		}
+		defer func() { c.similar(p.Lines[i], fmt.Sprintf("threads[%d]", i)) }()
 		slices.SortStableFunc(th.turns, func(t, u *recordedTurn) int { return cmp.Compare(t.began, u.began) })
 		for _, t := range th.turns {
 			what := fmt.Sprintf("thread %q", th.id)
@@ -393,6 +426,24 @@ func (c *conversion) playbook() *playbook.Playbook {
 		p.Lines = append(p.Lines, line)
 	}
 	return p
+}
+
+// similar notes batches that the messages of others wake, too.
+func (c *conversion) similar(l playbook.Line, line string) {
+	expects := func(b playbook.Batch) string {
+		if len(b) == 0 {
+			return ""
+		}
+		e, _ := b[0].(script.ExpectInputStep)
+		return e.Text
+	}
+	for i, b := range l.Batches {
+		for j, other := range l.Batches[i+1:] {
+			if a, z := expects(b), expects(other); a != "" && a != z && strings.Contains(z, a) {
+				c.note("%s.turns[%d] expects what is a part of what turns[%d] expects; if that one's message comes first, it plays this one", line, i, i+1+j)
+			}
+		}
+	}
 }
 
 // batches appends those of a turn.

@@ -54,6 +54,17 @@ const twoAgentsPlay = `{"version":1,"threads":[` +
 	`[{"expectInput":"the docs, please"},{"server":"files","tool":"list"}],` +
 	`[{"expectInput":"then the tests"}]]}]}`
 
+var _ = Describe("A playbook of a recording in which a message is part of another one", func() {
+	It("says which batches may be taken for each other", func() {
+		message := func(turn, text string) string {
+			return fmt.Sprintf(`{"type":"item.completed","threadId":"a","turnId":%q,"itemId":%[1]q,"payload":{"itemType":"user_message","detail":%q}}`, turn, text)
+		}
+		_, notes, err := fakeagent.PlaybookFromRecording([]byte(message("1", "go")+"\n"+message("2", "stop")+"\n"+message("3", "go on")+"\n"+message("4", "stop")), fakeagent.FromRecording{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(notes).To(Equal([]string{"threads[0].turns[0] expects what is a part of what turns[2] expects; if that one's message comes first, it plays this one"}))
+	})
+})
+
 // took is a recording of events in short: the thread and the turn, the type, the item, and the payload. A hyphen is none.
 func took(events ...string) string {
 	all := make([]string, len(events))

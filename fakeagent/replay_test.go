@@ -156,6 +156,13 @@ var _ = Describe("The script replay", func() {
 		Expect(a.run("go")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("x"))))
 	})
 
+	It("takes an event a line, as the command line prints them", func() {
+		a := replayer("\n" + `{"type":"item.updated","payload":{"itemType":"error"}}` + "\r\n\n" + ` {"type":"turn.plan.updated","payload":{"plan":[]}}` + "\n")
+		Expect(a.run("x")).To(EndCompleted())
+		Expect(a.played()).To(HaveLen(2))
+		Expect(replayer(`{"type":"turn.plan.updated","payload":{"plan":[]}}`).run("x")).To(EndCompleted())
+	})
+
 	DescribeTable("plays nothing, and is no failure, where there is", func(text string) {
 		a := replayer(text)
 		Expect(a.run("go")).To(And(EndCompleted(), HaveItems()))
@@ -780,7 +787,7 @@ var _ = Describe("A replay that is interrupted", bubble.InBubble, func() {
 })
 
 // wantEvents is how the errors of a file end that has no events.
-const wantEvents = `a recording is an array of events, or an object that has one as "events"`
+const wantEvents = `a recording is an array of events, an object that has one as "events", or an event a line`
 
 var _ = Describe("A recording that cannot be played", func() {
 	DescribeTable("fails the turn, which says where and why, before any of it is played:", func(text, want string) {
@@ -798,7 +805,8 @@ var _ = Describe("A recording that cannot be played", func() {
 		Entry("JSON that goes on", "[]\n\n\n]", `line 4, byte 6: invalid character ']' after top-level value; `+wantEvents),
 		Entry("a mistake in JSON, behind events that are right", recorded("item.updated", "item.updated")+"\n]", `line 3, byte 78: invalid character ']' after top-level value; `+wantEvents),
 		Entry("a line that ends in a text", "[\n\"a\nb\"]", `line 2, byte 5: invalid character '\n' in string literal; `+wantEvents),
-		Entry("an event a line", "{\"type\":\"x\",\"payload\":{}}\n{}", `line 2, byte 27: invalid character '{' after top-level value; `+wantEvents),
+		Entry("a line that is no event, behind one that is", "{\"type\":\"x\",\"payload\":{}}\n\n{}", `line 3: no "type"; an event has a "type" and a "payload"`),
+		Entry("a line that is no JSON, behind an event", "{\"type\":\"x\",\"payload\":{}}\n{\"type\"", `line 2: it is no JSON: {"type"`),
 		Entry("a text", ` "x" `, `it is "x"; `+wantEvents),
 		Entry("null", "null", `it is null; `+wantEvents),
 		Entry("an object without events", `{"Events":[]}`, `no "events"; `+wantEvents),

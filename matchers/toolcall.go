@@ -199,7 +199,8 @@ func WithInput(want any) ToolCallOption {
 	})
 }
 
-// WithOutput wants what the tool returned, a JSON value or a matcher as in [WithData]. Tools of no known kind have an output, MCP tools for
+// WithOutput wants what the tool returned, a JSON value or a matcher as in [WithData]; of an MCP tool that is the whole result, with its content
+// and structuredContent. Tools of no known kind have an output, MCP tools for
 // one. The output of a shell command is a string.
 func WithOutput(want any) ToolCallOption {
 	return detailJSON("WithOutput", "output", want, func(d timeline.Detail) (out json.RawMessage, ok bool) {

@@ -115,7 +115,9 @@ func (l *linter) results(batches []Batch, turns []tree, path string) {
 			})
 			s.arguments.texts(s.path+".arguments", func(text string, at int, path string) {
 				for name := range inBraces(text) {
-					if meant := slipOf(name); meant != "" {
+					if id := name[:end(name)]; len(id) < len(name) && all[id] > 0 && !isPlaceholder(name) {
+						l.complain(path, at, "has %s, which is text and no placeholder, did you mean %s?", quoted(name), quoted("step:"+name))
+					} else if meant := slipOf(name); meant != "" {
 						l.complain(path, at, "has %s, which is text and no placeholder, did you mean %s?", quoted(name), quoted(meant))
 					}
 				}
@@ -123,6 +125,14 @@ func (l *linter) results(batches []Batch, turns []tree, path string) {
 			earlier.add(s, 1)
 		})
 	}
+}
+
+// end is where the word ends that a placeholder begins with.
+func end(name string) int {
+	if i := strings.IndexAny(name, ".["); i >= 0 {
+		return i
+	}
+	return len(name)
 }
 
 // kept is how many results there are of each id. Those of calls count as "*" too, and those that have a placeholder for an id as "".

@@ -63,6 +63,7 @@ var slips = []refused{
 	{"a key of the configuration has a slip before it", lead(`[{"tool":"t","arguments":{"a":▸"{{conf.holdMs}}"}}]`), "threads[0].turns[0][0].arguments.a: has {{conf.holdMs}}, which is text and no placeholder, did you mean {{config.holdMs}}?"},
 	{"a step has no name", lead(`[{"tool":"t","arguments":{"a":▸"{{step:}}"}}]`), "threads[0].turns[0][0].arguments.a: has {{step:}}, which is text and no placeholder, did you mean {{step:…}}?"},
 	{"a configuration has no key", lead(`[{"tool":"t","arguments":{"a":▸"{{config}}"}}]`), "threads[0].turns[0][0].arguments.a: has {{config}}, which is text and no placeholder, did you mean {{config.…}}?"},
+	{"the id of a step stands alone", lead(`[{"id":"list","tool":"l"},{"tool":"t","arguments":{"a":▸"{{list.items.0.id}}"}}]`), "threads[0].turns[0][1].arguments.a: has {{list.items.0.id}}, which is text and no placeholder, did you mean {{step:list.items.0.id}}?"},
 	{"a word has a part that it cannot have", lead(`[{"tool":"t","arguments":{"a":▸"{{answers.name}}"}}]`), "threads[0].turns[0][0].arguments.a: has {{answers.name}}, which is text and no placeholder, did you mean {{answers}}?"},
 }
 

@@ -172,7 +172,7 @@ type AwaitSteerStep struct {
 }
 
 // ExpectInputStep says what the prompt, or the steer, of a script must contain, and is the first step of it. A turn with another prompt fails. In
-// a playbook it picks the batch for the prompt instead.
+// a playbook it picks the batch for the prompt instead. A script that came in a prompt always has what it expects.
 type ExpectInputStep struct {
 	Text string // in which nothing is a placeholder
 }

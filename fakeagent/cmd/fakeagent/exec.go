@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/mcpcall"
+	"github.com/understudy-go/understudy/fakeagent/playbook"
 )
 
 type execCommand struct {
@@ -49,6 +51,20 @@ func (a *agentConfig) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// newAgent is the agent of a configuration. A test is told by every turn what is wrong with a playbook; who sits at a terminal is told at once.
+func newAgent(cfg fakeagent.Config) (*fakeagent.Instance, error) {
+	if cfg.Script == "mcp-send" && cfg.PlaybookPath != "" {
+		if _, err := playbook.Open(cfg.PlaybookPath); err != nil {
+			return nil, fmt.Errorf("playbookPath: %w", err)
+		}
+	}
+	agent, err := fakeagent.New(cfg)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "fakeagent: "))
+	}
+	return agent, nil
+}
+
 // decision is the answer to an approval.
 type decision fakeagent.Decision
 
@@ -82,9 +98,9 @@ func (x *execCommand) run(ctx context.Context, c console) (code int) {
 	if x.Speed != nil {
 		cfg.Speed, cfg.Instant = float64(*x.Speed), *x.Speed == 0
 	}
-	agent, err := fakeagent.New(cfg)
+	agent, err := newAgent(cfg)
 	if err != nil {
-		c.complain("fakeagent: exec: %s", strings.TrimPrefix(err.Error(), "fakeagent: "))
+		c.complain("fakeagent: exec: %v", err)
 		return exitUsage
 	}
 	ctx, stop := untilInterrupted(ctx)

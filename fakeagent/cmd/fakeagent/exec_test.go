@@ -121,6 +121,13 @@ var _ = Describe("fakeagent exec", func() {
 		Expect(invoke("exec", "go")).To(Equal(outcome{2, "", "fakeagent: missing flags: --config=FILE; see fakeagent exec --help\n"}))
 	})
 
+	It("says at once what is wrong with a playbook", func() {
+		dir := GinkgoT().TempDir()
+		book := write(filepath.Join(dir, "book.json"), `{"version":2}`)
+		config := write(filepath.Join(dir, "config.json"), fmt.Sprintf(`{"script":"mcp-send","playbookPath":%q}`, book))
+		Expect(invoke("exec", "--config", config, "x")).To(Equal(outcome{Code: 2, Err: "fakeagent: exec: playbookPath: " + book + ":1:12: version must be 1, is 2\n"}))
+	})
+
 	It("fails where nothing can be written", func() {
 		path := write(filepath.Join(GinkgoT().TempDir(), "config.json"), `{}`)
 		r, w := io.Pipe()

@@ -72,7 +72,7 @@ func (k keys) any(of ...string) bool {
 // The keys that only files of a kind have.
 var (
 	ofScripts   = []string{"steps", "stepDelayMs", "turns", "routes"}
-	ofConfigs   = []string{"script", "replyText", "usageScript", "streamChunks", "replayEventsPath"}
+	ofConfigs   = []string{"script", "replyText", "usageScript", "streamChunks", "replayEventsPath", "playbookPath"}
 	ofScenarios = []string{"name", "handshake", "profile", "dialect", "faults", "ignore", "afterTurn"}
 )
 
@@ -92,12 +92,13 @@ func check(text []byte) error {
 	case has.any(ofConfigs...):
 		var cfg fakeagent.Config
 		err := json.Unmarshal(text, &cfg)
-		if err == nil {
-			_, err = fakeagent.New(cfg)
-		}
 		if err != nil {
-			err = errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "fakeagent: "), "config: "))
+			return errors.New(strings.TrimPrefix(err.Error(), "fakeagent: config: "))
 		}
+		if cfg.PlaybookPath != "" && cfg.Script != "mcp-send" {
+			return errors.New(`playbookPath has no effect: it is for the script mcp-send`)
+		}
+		_, err = newAgent(cfg)
 		return err
 	case has.any(ofScenarios...):
 		_, err := mockproc.ParseScenario(text)

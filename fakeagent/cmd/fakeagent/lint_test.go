@@ -26,6 +26,8 @@ var _ = Describe("lint", func() {
 		Entry("a scenario's script", `{"name":"x","turns":[[{"sya":1}]]}`, `:1:24: turn 1: step 1: unknown key "sya", did you mean "say"?`),
 		Entry("a configuration", `{"script":"stream","streamChunk":3}`, `:1:1: unknown key "streamChunk", did you mean "streamChunks"?`),
 		Entry("a number in a configuration", `{"streamChunks":0}`, `:1:1: streamChunks is 0; use 1 or more`),
+		Entry("a configuration whose playbook is not there", `{"script":"mcp-send","playbookPath":"p.json"}`, `:1:1: playbookPath: the path "p.json" is relative; give an absolute one`),
+		Entry("a configuration whose playbook nobody plays", `{"playbookPath":"/p.json"}`, `:1:1: playbookPath has no effect: it is for the script mcp-send`),
 		Entry("a playbook", "{\"version\":1,\n \"threads\":[{\"match\":{\"threadId\":\"(?=a)\"},\"turns\":[]}]}", ":2:34: threads[0].match.threadId does not compile: invalid or unsupported Perl syntax: `(?=`; the syntax is that of Go (RE2), which has no look-ahead"),
 		Entry("a playbook without a version", `{"threads":[]}`, `:1:1: version is missing`),
 		Entry("a playbook without threads", `{"version":2}`, `:1:12: version must be 1, is 2`),

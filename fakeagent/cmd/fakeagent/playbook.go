@@ -17,7 +17,7 @@ type playbookCommand struct {
 }
 
 type fromRecordingCommand struct {
-	File           string `arg:"" name:"file" help:"Recorded events: an array, or an object that has one as events."`
+	File           string `arg:"" name:"file" help:"Recorded events: an array, an object that has one as events, or an event a line."`
 	MemberMachines bool   `help:"The threads are on other machines: what awaits a steer goes on without one after a minute."`
 	BuiltIn        string `placeholder:"NAME" default:"ycodium" help:"The MCP server of the host, which calls need not name; ycodium by default."`
 }

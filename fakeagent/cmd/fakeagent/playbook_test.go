@@ -97,7 +97,7 @@ var _ = Describe("playbook from-recording", func() {
 	DescribeTable("refuses what is no recording, and prints nothing", func(recording, why string) {
 		Expect(from(recording)).To(Equal(outcome{2, "", "fakeagent: playbook: " + filepath.Join(dir, "recording.json") + ": " + why + "\n"}))
 	},
-		Entry("no JSON", "{", `line 1, byte 1: unexpected end of JSON input; a recording is an array of events, or an object that has one as "events"`),
+		Entry("no JSON", "{", `line 1, byte 1: unexpected end of JSON input; a recording is an array of events, an object that has one as "events", or an event a line`),
 		Entry("a slip in an event", "[\n{\"type\":\"x\"}]", `events[0] (x), line 2: no "payload"; an event has a "type" and a "payload"`),
 	)
 
