@@ -139,6 +139,43 @@ var _ = Describe("A playbook of a team", func() {
 		}
 	})
 
+	It("comes to the same end also when messages reach one thread in another order, each finding its batch", bubble.InBubble, func(ctx SpecContext) {
+		path := filepath.Join(GinkgoT().TempDir(), "playbook.json")
+		Expect(os.WriteFile(path, []byte(`{"version":1,"threads":[{"match":{"threadId":"^author$"},"turns":[
+			[{"expectInput":"the draft"},{"tool":"send_message","arguments":{"text":"draft"}},{"awaitSteer":{"timeoutMs":1000}}],
+			[{"expectInput":"be quick"},{"tool":"send_message","arguments":{"text":"quick"}}],
+			[{"expectInput":"comments"},{"tool":"send_message","arguments":{"text":"answers"}}],
+			[{"expectInput":"merge"},{"tool":"send_message","arguments":{"text":"merged"}}]]}]}`), 0o600)).To(Succeed())
+		messages := []string{"write the draft", "comments came", "please merge"}
+		for order := range uint64(100) {
+			random := rand.New(rand.NewPCG(order, 1))
+			random.Shuffle(len(messages), func(i, j int) { messages[i], messages[j] = messages[j], messages[i] })
+			b := newBoard()
+			agent := fakeagent.NewT(GinkgoT(), fakeagent.Config{
+				Script: "mcp-send", PlaybookPath: path, WholePlaybook: true, MCP: mcpcall.New(mcpcall.Dial(b.listener.DialContext)),
+			})
+			host := timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("fake", agent))
+			_, err := host.CreateAgent(ctx, timelinekit.AgentID("author"), timelinekit.MCPServers(fakeagent.MCPServer{Name: "ycodium", URL: "http://board/mcp"}))
+			Expect(err).NotTo(HaveOccurred())
+			hurry := random.IntN(len(messages)) // with which message the host wants it quick
+			for i, message := range messages {
+				turn, err := host.SendTurn(ctx, "author", message)
+				Expect(err).NotTo(HaveOccurred())
+				quick := turn
+				if i == hurry {
+					quick, err = host.Steer(ctx, "author", "be quick") // in this turn if it awaits that, else in one of its own
+					Expect(err).NotTo(HaveOccurred())
+				}
+				Expect(turn.Wait(ctx)).To(EndCompleted())
+				Expect(quick.Wait(ctx)).To(EndCompleted())
+			}
+			sent := b.done()["send_message"]
+			slices.Sort(sent)
+			Expect(sent).To(Equal([]string{`{"text":"answers"}`, `{"text":"draft"}`, `{"text":"merged"}`, `{"text":"quick"}`}), "order %d: %s, quick at %d", order, messages, hurry)
+			Expect(agent.PlaybookLeft()).To(BeEmpty())
+		}
+	})
+
 	It("has a message of the host played in the turn that awaits one; one that no turn takes becomes a turn, which plays the same batch", bubble.InBubble, func(ctx SpecContext) {
 		path := filepath.Join(GinkgoT().TempDir(), "playbook.json")
 		Expect(os.WriteFile(path, []byte(`{"version":1,"threads":[{"match":{"threadId":"^me$"},"turns":[

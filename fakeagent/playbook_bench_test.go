@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/understudy-go/understudy/e2e/stopwatch"
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/mcpcall"
@@ -50,20 +50,18 @@ func BenchmarkPlaybook(b *testing.B) {
 	if err := os.WriteFile(path, []byte(book), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	var direct, played time.Duration
+	var direct, played stopwatch.Stopwatch
 	for b.Loop() {
-		direct += callDirectly(b, threads, calls)
-		played += callByPlaybook(b, path, threads)
+		direct.Time(1, func() { callDirectly(b, threads, calls) })
+		played.Time(1, func() { callByPlaybook(b, path, threads) })
 	}
-	n := float64(b.N * threads * calls)
-	b.ReportMetric(float64(direct)/n, "ns/sdk-call")
-	b.ReportMetric(float64(played)/n, "ns/playbook-call")
-	b.ReportMetric(float64(direct)/float64(played), "playbook/sdk")
+	b.ReportMetric(direct.Median()/(threads*calls), "ns/sdk-call")
+	b.ReportMetric(played.Median()/(threads*calls), "ns/playbook-call")
+	b.ReportMetric(direct.Median()/played.Median(), "playbook/sdk")
 }
 
-func callDirectly(b *testing.B, threads, calls int) time.Duration {
+func callDirectly(b *testing.B, threads, calls int) {
 	server, ctx := benchServer(), context.Background()
-	began := time.Now()
 	var all sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for i := range threads {
@@ -95,12 +93,10 @@ func callDirectly(b *testing.B, threads, calls int) time.Duration {
 		})
 	}
 	all.Wait()
-	return time.Since(began)
 }
 
-func callByPlaybook(b *testing.B, path string, threads int) time.Duration {
+func callByPlaybook(b *testing.B, path string, threads int) {
 	ctx := context.Background()
-	began := time.Now()
 	in, err := fakeagent.New(fakeagent.Config{Script: "mcp-send", PlaybookPath: path, WholePlaybook: true, MCP: mcpcall.New(mcpcall.Serve("ycodium", benchServer()))})
 	if err != nil {
 		b.Fatal(err)
@@ -135,9 +131,7 @@ func callByPlaybook(b *testing.B, path string, threads int) time.Duration {
 	}
 	all.Wait()
 	_ = in.Close()
-	took := time.Since(began)
 	if v := in.Violations(); v != nil {
 		b.Error(v)
 	}
-	return took
 }

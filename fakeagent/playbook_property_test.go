@@ -93,8 +93,9 @@ func TestPlaybookProperties(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(r, "inputs") {
 			inputs = append(inputs, input{
 				to:   rapid.SampledFrom(cues).Draw(r, "thread"),
-				what: rapid.SampledFrom([]string{"prompt", "prompt", "steer", "wait", "reopen"}).Draw(r, "what"),
+				what: rapid.SampledFrom([]string{"prompt", "prompt", "steer", "rush", "wait", "reopen"}).Draw(r, "what"),
 				text: words.Draw(r, "one word") + " " + words.Draw(r, "another"),
+				more: rapid.SliceOfN(words, 1, 4).Draw(r, "steers at once"),
 			})
 		}
 		var err error
@@ -109,6 +110,7 @@ func TestPlaybookProperties(t *testing.T) {
 type input struct {
 	to         *cue
 	what, text string
+	more       []string // of a rush
 }
 
 func perform(lines []string, cues []*cue, inputs []input) error {
@@ -123,6 +125,8 @@ func perform(lines []string, cues []*cue, inputs []input) error {
 			err = s.prompt(in.to, in.text)
 		case "steer":
 			err = s.steer(in.to, in.text)
+		case "rush":
+			err = s.rush(in.to, in.text, in.more)
 		case "wait":
 			s.wait(cues)
 		case "reopen":
@@ -213,6 +217,39 @@ func (s *stage) steer(c *cue, text string) error {
 	}
 	c.goesOn(c.plays(text, false))
 	synctest.Wait()
+	return nil
+}
+
+// rush sends a prompt and steers behind it before anything plays, or while it does: who is first is not known, but what was taken must play in
+// the order in which it came.
+func (s *stage) rush(c *cue, prompt string, steers []string) error {
+	if c.waiting != nil {
+		return nil
+	}
+	id, err := s.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: c.id, Text: prompt})
+	if err != nil {
+		return err
+	}
+	c.turn, c.opening = id, prompt
+	c.goesOn(c.plays(prompt, false))
+	awaited := c.waiting != nil
+	var taken []string
+	for i, text := range steers {
+		_, err := s.SendTurn(context.Background(), fakeagent.TurnInput{ThreadID: c.id, TurnID: id, Text: text})
+		switch {
+		case err == nil:
+			taken = append(taken, text)
+		case !errors.Is(err, fakeagent.ErrNotSteered):
+			return err
+		}
+		if i == 0 && awaited != (err == nil) {
+			return fmt.Errorf("the first steer, where one is awaited (%v): %v", awaited, err)
+		}
+	}
+	synctest.Wait()
+	for _, text := range taken {
+		c.goesOn(c.plays(text, false))
+	}
 	return nil
 }
 
