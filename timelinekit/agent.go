@@ -28,11 +28,13 @@ type agent struct {
 	archived  time.Time
 	log       *timeline.Log
 	fold      event.Fold
-	turn      *Turn   // the one that runs, or was sent and has not started
-	queue     []*Turn // those of messages that wait
-	launching int     // turns that waited and are being sent
-	leaving   int     // how many archive it: nothing that waits starts
-	shut      bool    // the test is over
+	turn      *Turn         // the one that runs, or was sent and has not started
+	queue     []*Turn       // those of messages that wait
+	launching int           // turns that waited and are being sent
+	leaving   int           // how many archive it: nothing that waits starts
+	shut      bool          // the test is over
+	offers    int           // messages that the provider is asked to take into the turn
+	early     []event.Event // that came meanwhile
 	requests  []*Request
 	changes   // of the timeline, the requests, the end of the session, and launching
 

@@ -17,6 +17,21 @@ func (h *Host) on(p *provider, e *event.Event) {
 		return // somebody else's thread
 	}
 	a.mu.Lock()
+	if a.offers > 0 {
+		a.early = append(a.early, *e)
+		a.mu.Unlock()
+		return
+	}
+	h.happened(a, e)
+	due := len(a.news) > 0
+	a.mu.Unlock()
+	if due {
+		h.tell(a)
+	}
+}
+
+// happened takes an event whose turn has come. a.mu is locked.
+func (h *Host) happened(a *agent, e *event.Event) {
 	wrong := a.take(e)
 	var over *Turn
 	if t := a.turn; t != nil && t.over {
@@ -29,11 +44,18 @@ func (h *Host) on(p *provider, e *event.Event) {
 		a.proceed()
 	}
 	a.note(over)
-	due := len(a.news) > 0
 	h.found(a, wrong)
-	a.mu.Unlock()
-	if due {
-		h.tell(a)
+}
+
+// offered ends an offer, and takes the events that came meanwhile: what the agent did with a message stands behind it. a.mu is locked.
+func (h *Host) offered(a *agent) {
+	if a.offers--; a.offers > 0 {
+		return
+	}
+	early := a.early
+	a.early = nil
+	for i := range early {
+		h.happened(a, &early[i])
 	}
 }
 

@@ -77,12 +77,12 @@ func (h *Host) steer(ctx context.Context, next, meant *Turn) (*Turn, error) {
 		return next, nil
 	}
 
-	err = h.offer(ctx, running, next.prompt)
+	offered, err := h.offer(ctx, running, next.prompt)
 	a.mu.Lock()
-	next.asking = false
-	refused, gone := rejected(err), a.gone()
-	if !refused || gone != nil {
-		a.queue = slices.DeleteFunc(a.queue, func(t *Turn) bool { return t == next })
+	refused := rejected(err)
+	leaves := func() { a.queue = slices.DeleteFunc(a.queue, func(t *Turn) bool { return t == next }) }
+	if !refused {
+		leaves()
 	}
 	switch {
 	case err != nil:
@@ -90,6 +90,14 @@ func (h *Host) steer(ctx context.Context, next, meant *Turn) (*Turn, error) {
 		a.append(time.Now(), running.TurnID, "", timeline.UserMessage{Text: next.prompt})
 	default:
 		running.steers = append(running.steers, next.prompt)
+	}
+	if offered {
+		h.offered(a)
+	}
+	next.asking = false
+	gone := a.gone()
+	if refused && gone != nil {
+		leaves()
 	}
 	a.proceed()
 	a.note(nil)
@@ -106,29 +114,32 @@ func (h *Host) steer(ctx context.Context, next, meant *Turn) (*Turn, error) {
 	return next, nil
 }
 
-// offer asks the provider to take a text into a turn.
-func (h *Host) offer(ctx context.Context, t *Turn, text string) error {
+// offer asks the provider to take a text into a turn. When it was asked, events wait for whoever writes the answer down, and calls offered.
+func (h *Host) offer(ctx context.Context, t *Turn, text string) (offered bool, err error) {
 	ctx, cancel := fakeagent.Patience(ctx)
 	defer cancel()
 	select {
 	case <-t.known: // before that the provider would not know which turn is meant
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	a := t.agent
 	a.mu.Lock()
 	over := t.over
+	if !over {
+		a.offers++
+	}
 	a.mu.Unlock()
 	if over {
-		return fakeagent.Rejected(fakeagent.ErrNotSteered)
+		return false, fakeagent.Rejected(fakeagent.ErrNotSteered)
 	}
 	id, err := call(ctx, h, a.provider, 0, func(context.Context) (string, error) {
 		return a.provider.SendTurn(h.ctx, fakeagent.TurnInput{ThreadID: a.id, TurnID: t.TurnID, Text: text})
 	})
 	if err == nil && id != t.TurnID {
-		return fmt.Errorf("the provider was to take it into turn %s, but returned turn %q", t.TurnID, id)
+		err = fmt.Errorf("the provider was to take it into turn %s, but returned turn %q", t.TurnID, id)
 	}
-	return err
+	return true, err
 }
 
 // rejected is whether a provider may take another time what it did not take now. Its error may be of any type.

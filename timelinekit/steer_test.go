@@ -389,6 +389,18 @@ var _ = Describe("Steering a turn of somebody's own provider", bubble.InBubble, 
 	})
 	takes := func(in fakeagent.TurnInput) (string, error) { return in.TurnID, nil }
 
+	It("has the text before what the agent does with it, however fast that is", func(ctx SpecContext) {
+		p.onSteer = func(in fakeagent.TurnInput) (string, error) {
+			p.emit(in.ThreadID, in.TurnID, event.Delta{Stream: event.AssistantText, Text: "done"})
+			return in.TurnID, nil
+		}
+		turn := host.StartPrompt(ctx, "x")
+		Expect(turn.Steer(ctx, "y")).To(Succeed())
+		Expect(host.AgentTimeline(turn.AgentID)).To(HaveItems(BeUserMessage("x"), BeUserMessage("y"), BeAssistantMessage("done")))
+		p.emit(turn.AgentID, "T1", completed)
+		Expect(turn.Wait(ctx)).To(EndCompleted())
+	})
+
 	It("sends the text with the id of the turn that runs, and the host's own context", func(ctx SpecContext) {
 		var got fakeagent.TurnInput
 		p.onSteer = func(in fakeagent.TurnInput) (string, error) { got = in; return in.TurnID, nil }
