@@ -44,12 +44,13 @@ func (c Config) mcpSend() (func(*thread, Input) (script.Script, error), error) {
 	}, nil
 }
 
-var blankLines = regexp.MustCompile(`\A(?:[ \t]*\r?\n)+`)
-
 // withoutLeading is a prompt without the blocks before it.
 func withoutLeading(prompt string, leading []*regexp.Regexp) string {
 	for {
-		text, end := blankLines.ReplaceAllString(prompt, ""), 0
+		text, end := prompt, 0
+		for line, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(line) == ""; line, rest, ok = strings.Cut(text, "\n") {
+			text = rest
+		}
 		for _, re := range leading {
 			if at := re.FindStringIndex(text); at != nil {
 				end = max(end, at[1])

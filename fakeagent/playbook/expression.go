@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -32,16 +33,16 @@ func whyNot(expr string, err error) string {
 }
 
 var (
-	possessive    = regexp.MustCompile(`^([*+?]|\{.*\})\+$`)
-	backReference = regexp.MustCompile(`^\\[1-9k]|^\(\?P=`)
+	possessive    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([*+?]|\{.*\})\+$`) })
+	backReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\[1-9k]|^\(\?P=`) })
 )
 
 func foreignIn(expr string, e *syntax.Error) string {
-	if e.Code == syntax.ErrInvalidRepeatOp && possessive.MatchString(e.Expr) {
+	if e.Code == syntax.ErrInvalidRepeatOp && possessive().MatchString(e.Expr) {
 		return "possessive quantifiers"
 	}
 	rest, class := where(expr, e)
-	if !class && backReference.MatchString(rest) { // in a class it is a character to others
+	if !class && backReference().MatchString(rest) { // in a class it is a character to others
 		return "back references"
 	}
 	for _, f := range foreign {

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
 )
@@ -121,7 +122,7 @@ func Parse(data []byte) (*Playbook, error) {
 }
 
 // position is what a reason says of the place of a step.
-var position = regexp.MustCompile(`^(\(\w+\): |(\w+ )?\w+ \d+( \(\w+\))?: )+`)
+var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\(\w+\): |(\w+ )?\w+ \d+( \(\w+\))?: )+`) })
 
 // placed has the path of the value in front of the reason, in place of what the reason says of it.
 func placed(data []byte, e *script.Error) *script.Error {
@@ -129,7 +130,7 @@ func placed(data []byte, e *script.Error) *script.Error {
 	if path == "" {
 		return e
 	}
-	why := strings.TrimPrefix(e.Reason, position.FindString(e.Reason))
+	why := strings.TrimPrefix(e.Reason, position().FindString(e.Reason))
 	if rest, ok := strings.CutPrefix(why, path[strings.LastIndexByte(path, '.')+1:]+" "); ok {
 		e.Reason = path + " " + rest
 	} else {
