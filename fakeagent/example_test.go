@@ -4,10 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"slices"
 	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/mcpcall"
+	"github.com/understudy-go/understudy/fakeagent/playbook"
 	"github.com/understudy-go/understudy/fakeagent/script"
 )
 
@@ -44,6 +49,67 @@ func Example() {
 	// content.delta a-1-1: hello
 	// item.completed t-1-2: Bash failed exit code 1
 	// turn.completed: completed
+}
+
+// Two agents share a list of items through the host's own MCP server, by one playbook. It may be in a file, too, by PlaybookPath.
+func ExampleConfig_playbook() {
+	ctx := context.Background()
+	book, err := playbook.Parse([]byte(`{"version": 1, "threads": [
+		{"match": {"threadId": "^worker$"}, "turns": [
+			[{"id": "list", "tool": "list_items"}, {"tool": "claim_item", "arguments": {"item": "{{step:list.items.0}}", "by": "{{thread}}"}}]]},
+		{"match": {"title": "Lead"}, "turns": [
+			[{"expectInput": "claimed"}, {"tool": "list_items"}]]}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	type claim struct {
+		Item string `json:"item"`
+		By   string `json:"by"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "team", Version: "1"}, nil)
+	items := map[string][]string{"items": {"docs", "tests"}}
+	mcp.AddTool(server, &mcp.Tool{Name: "list_items"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, items, nil
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "claim_item"}, func(_ context.Context, _ *mcp.CallToolRequest, in claim) (*mcp.CallToolResult, any, error) {
+		items["items"] = slices.DeleteFunc(items["items"], func(item string) bool { return item == in.Item })
+		return nil, in, nil
+	})
+
+	agent, err := fakeagent.New(fakeagent.Config{
+		Script: "mcp-send", Playbook: book, WholePlaybook: true,
+		BuiltInServer: "team", MCP: mcpcall.New(mcpcall.Serve("team", server)),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer agent.Close()
+	over := make(chan bool)
+	agent.Subscribe(func(e event.Event) {
+		switch p := e.Payload.(type) {
+		case event.Delta:
+			fmt.Printf("%s: %s\n", e.ThreadID, p.Text)
+		case event.TurnCompleted:
+			over <- true
+		}
+	})
+	for _, wakeUp := range []struct{ thread, title, prompt string }{{"worker", "", "there is work"}, {"a", "Lead", "one was claimed"}} {
+		team := []fakeagent.MCPServer{{Name: "team"}}
+		if err := agent.StartSession(ctx, fakeagent.SessionConfig{ThreadID: wakeUp.thread, Title: wakeUp.title, MCPServers: team}); err != nil {
+			log.Fatal(err)
+		}
+		if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: wakeUp.thread, Text: wakeUp.prompt}); err != nil {
+			log.Fatal(err)
+		}
+		<-over
+	}
+	fmt.Printf("left: %q\n", agent.PlaybookLeft())
+	// Output:
+	// worker: mcp-send list_items: {"items":["docs","tests"]}
+	// mcp-send claim_item: {"item":"docs","by":"worker"}
+	// a: mcp-send list_items: {"items":["tests"]}
+	// left: ""
 }
 
 // What a turn plays may be chosen by a function: by the prompt, by the turn's number, by anything.

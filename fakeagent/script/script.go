@@ -166,9 +166,12 @@ type WaitForStep struct {
 
 // AwaitSteerStep waits for a steer, and is the last step of a script. While such a script plays, the turn takes steers. Each then has a script
 // of its own, which plays in the same turn, as if the steer were a prompt.
+//
+// With Continue the turn goes on when the time is over, as if its own prompt had come again: a script that is chosen for that anew goes on for
+// ever. Without, it ends.
 type AwaitSteerStep struct {
 	Timeout  time.Duration // 0 is a minute
-	Continue bool          // when the time is over, the turn goes on as if its own prompt had come again, or else ends; a script that is chosen for that again would never end
+	Continue bool
 }
 
 // ExpectInputStep says what the prompt, or the steer, of a script must contain, and is the first step of it. A turn with another prompt fails. In
