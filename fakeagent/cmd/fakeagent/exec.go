@@ -22,9 +22,10 @@ type execCommand struct {
 	Config  agentConfig `required:"" placeholder:"FILE" help:"What the agent is: a JSON file, such as {\"script\":\"stream\"}."`
 	Speed   *speed      `placeholder:"F" help:"0 does not wait, 1 is real time, 10 ten times as fast; as the config says by default."`
 	Answer  decision    `placeholder:"accept" default:"accept" help:"To approvals: accept, decline or cancel."`
-	MCP     []server    `name:"mcp" sep:"none" placeholder:"NAME=URL or CMD" help:"An MCP server of the session; may be given several times."`
+	MCP     []server    `name:"mcp" sep:"none" placeholder:"NAME=URL or CMD" help:"An MCP server; may be given several times."`
 	Thread  string      `placeholder:"ID" default:"thread-1" help:"What the thread is called; thread-1 by default."`
 	Title   string      `placeholder:"TEXT" help:"The thread's title; none by default."`
+	Steer   bool        `help:"Further prompts go to the turn that awaits one."`
 	Prompts []string    `arg:"" name:"prompt" help:"The turns of one thread; any text."`
 }
 
@@ -139,12 +140,20 @@ func (x *execCommand) run(ctx context.Context, c console) (code int) {
 	if err := agent.StartSession(ctx, session); err != nil {
 		t.Fatalf("%v", err)
 	}
-	for _, prompt := range x.Prompts {
+	for left := x.Prompts; len(left) > 0; {
 		if ctx.Err() != nil {
 			return max(code, exitCanceled)
 		}
-		if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: x.Thread, Text: prompt}); err != nil {
+		in := fakeagent.TurnInput{ThreadID: x.Thread, Text: left[0]}
+		turn, err := agent.SendTurn(ctx, in)
+		if err != nil {
 			t.Fatalf("%v", err)
+		}
+		for left = left[1:]; x.Steer && len(left) > 0; left = left[1:] {
+			in.TurnID, in.Text = turn, left[0]
+			if _, err := agent.SendTurn(ctx, in); err != nil {
+				break // then it is a turn of its own
+			}
 		}
 		switch (<-over).State {
 		case event.TurnEndCompleted:

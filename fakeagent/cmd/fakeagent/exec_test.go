@@ -55,6 +55,34 @@ var _ = Describe("fakeagent exec", func() {
 		Expect(events).To(EmitEvents(event.Delta{Stream: "assistant_text", Text: "fake turn complete"}), "there is no line for it")
 	})
 
+	It("gives prompts to the turn before them, if that awaits one, and it is told to", func() {
+		book := write(filepath.Join(GinkgoT().TempDir(), "playbook.json"), `{"version":1,"threads":[{"match":{"threadId":"."},"turns":[
+			[{"say":"one"},{"awaitSteer":{"timeoutMs":1}}],[{"say":"two"}],[{"say":"three"}],[{"say":"four"},{"awaitSteer":{"timeoutMs":1}}]]}]}`)
+		config := fmt.Sprintf(`{"script":"mcp-send","playbookPath":%q}`, book)
+		says := func(texts ...string) (all []any) {
+			for _, text := range texts {
+				all = append(all, event.Delta{Stream: "assistant_text", Text: text})
+			}
+			return all
+		}
+		turns := func(of []event.Event) (n int) {
+			for _, e := range of {
+				if _, ok := e.Payload.(event.TurnStarted); ok {
+					n++
+				}
+			}
+			return n
+		}
+		got, events := execute(config, "--steer", "a", "b", "c", "d")
+		Expect(got).To(succeed())
+		Expect(events).To(EmitEvents(says("one", "two", "three", "four")...))
+		Expect(turns(events)).To(Equal(1), "all of it was awaited by the first batch")
+		got, events = execute(config, "a", "b", "c", "d")
+		Expect(got).To(succeed())
+		Expect(events).To(EmitEvents(says("one", "two", "three", "four")...))
+		Expect(turns(events)).To(Equal(4))
+	})
+
 	It("accepts approvals, or answers them as it is told to", func() {
 		for answer, want := range map[string]string{"accept": "approved", "decline": "declined", "": "approved"} {
 			args := []string{"lane:approve"}
