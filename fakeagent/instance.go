@@ -28,6 +28,8 @@ type Instance struct {
 	usage usagefake.Source
 	seed  maphash.Seed
 
+	builtIn string // the server that steps mean which name none
+
 	subs  atomic.Pointer[[]*func(event.Event)]
 	turns sync.WaitGroup
 
@@ -66,7 +68,7 @@ func New(cfg Config) (*Instance, error) {
 	if cfg.Shell == nil && cfg.AllowShell {
 		cfg.Shell = OSShell{Spawn: cfg.Spawn}
 	}
-	return &Instance{cfg: cfg, role: r, usage: usage, seed: maphash.MakeSeed(), threads: map[string]*thread{}}, nil
+	return &Instance{cfg: cfg, role: r, usage: usage, seed: maphash.MakeSeed(), builtIn: cfg.text("builtInServer"), threads: map[string]*thread{}}, nil
 }
 
 // Close interrupts every turn and waits until all have ended. It must not be called from inside a subscriber's function.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -107,7 +108,7 @@ func (t *turn) mcp(s script.MCPStep) error {
 
 // serverName is the server that a step means.
 func (t *turn) serverName(name string) string {
-	return cmp.Or(name, t.th.in.cfg.text("builtInServer"))
+	return cmp.Or(name, t.th.in.builtIn)
 }
 
 // unknownServer is a server that the session has not.
@@ -141,7 +142,8 @@ func (t *turn) callMCP(s script.MCPStep, server string) (ok bool, err error) {
 				return err
 			}
 		}
-		t.label(fmt.Sprintf(`step %d {"mcp":{"server":%q,"tool":%q}}`, t.branch.Load().index.Load()+1, server, s.Tool)) // the whole step may be large
+		n := strconv.FormatInt(t.branch.Load().index.Load()+1, 10)
+		t.label("step " + n + ` {"mcp":{"server":` + strconv.Quote(server) + `,"tool":` + strconv.Quote(s.Tool) + "}}") // the whole step may be large
 		defer pprof.SetGoroutineLabels(t.ctx)
 		ctx := t.ctx
 		if !t.th.in.cfg.CancelCalls {

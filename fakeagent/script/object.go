@@ -175,8 +175,9 @@ func readCallOrStep(v value, dst *Step) *Error {
 	}
 	*dst = MCPStep(c)
 	if v.holes != nil {
-		text := string(compact([]byte(v.raw())))
-		*dst = TemplateStep{*dst, reporting + text[len("{"):], v.holes}
+		t := templateOf(*dst, v)
+		t.json = reporting + t.json[len("{"):]
+		*dst = t
 	}
 	return nil
 }

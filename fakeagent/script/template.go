@@ -30,14 +30,22 @@ import (
 //
 // What is filled in is not looked at again, any other {{…}} is text, and so are the names of members.
 type TemplateStep struct {
-	bare  Step     // it, but for what its placeholders stand for
-	json  string   // what stands behind the key
-	holes []string // the names of its placeholders
+	bare      Step     // it, but for what its placeholders stand for
+	json      string   // what stands behind the key
+	holes     []string // the names of its placeholders
+	arguments string   // those of a call whose placeholders are all there, so that nothing else must be read again; or ""
 }
 
 // templateOf is a step that was read, but for its placeholders, and what stands behind its key.
-func templateOf(s Step, v value) Step {
-	return TemplateStep{s, string(compact([]byte(v.raw()))), v.holes}
+func templateOf(s Step, v value) TemplateStep {
+	t := TemplateStep{bare: s, json: string(compact([]byte(v.raw()))), holes: v.holes}
+	switch s.(type) {
+	case MCPStep, WaitForStep:
+		if a, ok := v.part("arguments"); ok && a.first() == '{' && len(a.holesIn()) == len(v.holes) && !slices.Contains(v.holes, markdown) {
+			t.arguments = string(compact([]byte(a.raw())))
+		}
+	}
+	return t
 }
 
 // Key is that of the step that it becomes.
@@ -92,6 +100,10 @@ func (s TemplateStep) Fill(value func(name string) (Doc, error)) (Step, error) {
 		return nil, &Error{Reason: empty}
 	}
 	doc := &document{text: s.json, templates: true, depth: 1}
+	if s.arguments != "" {
+		doc.text, doc.fill = s.arguments, value
+		return s.fillArguments(doc)
+	}
 	doc.fill = func(name string) (Doc, error) {
 		if name == markdown { // as long as it must be, but no longer than any text could be
 			return Doc(encoded(Markdown(min(doc.chunks(), MaxSize)))), nil
@@ -103,6 +115,23 @@ func (s TemplateStep) Fill(value func(name string) (Doc, error)) (Step, error) {
 		return nil, &Error{Reason: err.Reason, cause: err.cause} // its place is one in a text that nobody has
 	}
 	return step, nil
+}
+
+// fillArguments is the call with the values in its arguments.
+func (s TemplateStep) fillArguments(doc *document) (Step, error) {
+	raw, err := doc.at(0).fillJSON()
+	if err != nil {
+		return nil, &Error{Reason: "arguments: " + err.Error(), cause: err}
+	}
+	switch step := s.bare.(type) {
+	case MCPStep:
+		step.Arguments = raw
+		return step, nil
+	case WaitForStep:
+		step.Arguments = raw
+		return step, nil
+	}
+	panic("unreachable")
 }
 
 // chunks is how many the step has that is filled.
