@@ -214,6 +214,7 @@ type request struct {
 	withdrawn           bool // the agent does not want an answer any more
 	answered            bool
 	due                 bool // its prompt is over
+	canceled            bool // its prompt was canceled while it was open; that may be over before the answer comes
 }
 
 func (j *judge) say(format string, args ...any) {
@@ -314,6 +315,9 @@ func (j *judge) host(m message) {
 	case "session/cancel":
 		if j.prompts[p.SessionID] != "" {
 			j.canceled[p.SessionID] = true
+			for _, r := range j.order {
+				r.canceled = r.canceled || r.session == p.SessionID && !r.answered
+			}
 		}
 	}
 }
@@ -365,7 +369,7 @@ func (j *judge) answer(m message) {
 	case a.Outcome.Outcome == "cancelled":
 	case a.Outcome.Outcome != "selected":
 		j.say("the outcome of %s (id %s) is %q, must be selected or cancelled", r.method, id, a.Outcome.Outcome)
-	case j.canceled[r.session]:
+	case r.canceled || j.canceled[r.session]:
 		j.say("%s (id %s) was answered %q after session/cancel, must be cancelled", r.method, id, a.Outcome.OptionID)
 	case !slices.Contains(r.options, a.Outcome.OptionID):
 		j.say("%s (id %s) was answered %q, which was not offered: %s", r.method, id, a.Outcome.OptionID, strings.Join(r.options, ", "))
