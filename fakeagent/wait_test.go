@@ -249,6 +249,15 @@ var _ = Describe("A script that ends by awaiting a steer", bubble.InBubble, func
 })
 
 var _ = Describe("A script that expects something of its prompt", func() {
+	It("means the steer, where it plays for one", bubble.InBubble, func(ctx SpecContext) {
+		a := scripted()
+		id := a.send(`[{"awaitSteer":true}]`)
+		synctest.Wait()
+		_, err := a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", TurnID: id, Text: `[{"expectInput":"in the steer alone"},{"say":"done"}]`})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(a.wait(id)).To(And(EndCompleted(), HaveItems(BeAssistantMessage("done"))))
+	})
+
 	It("plays where it is there, and fails the turn where it is not", func() {
 		a := fromFile(`[{"expectInput":"{{thread}} now"},{"say":"done"}]`, fakeagent.Config{})
 		Expect(a.run("go {{thread}} now")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("done"))))
