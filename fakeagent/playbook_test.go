@@ -494,7 +494,7 @@ var _ = Describe("A playbook", bubble.InBubble, func() {
 			Expect(steer(a, id, "one")).To(Succeed())
 			Expect(steer(a, id, "two")).To(Succeed())
 			Expect(a.wait(id)).To(EndFailed("no"))
-			Expect(a.reply()).To(Equal(reports("echo: {}", "steer: the turn failed before it", "steer: the turn failed before it")))
+			Expect(a.reply()).To(Equal(reports("echo: {}", "steer: the turn ended before it", "steer: the turn ended before it")))
 			Expect(t.replies("a", "x")).To(Equal("2"))
 		})
 

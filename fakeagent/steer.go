@@ -130,7 +130,7 @@ func (t *turn) steerIsLost(why string) {
 	t.report = append(t.report, "mcp-send steer: "+why)
 }
 
-// loses says of each steer that is left that the turn has failed before it, and takes no more of them.
+// loses says of each steer that is left that the turn has ended before it, and takes no more of them.
 func (t *turn) loses() {
 	t.th.mu.Lock()
 	t.await(nil)
@@ -138,7 +138,7 @@ func (t *turn) loses() {
 	t.awaited = nil
 	t.th.mu.Unlock()
 	for range left {
-		t.steerIsLost("the turn failed before it")
+		t.steerIsLost("the turn ended before it")
 	}
 }
 
