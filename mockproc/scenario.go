@@ -99,7 +99,8 @@ func ParseScenario(data []byte) (Scenario, error) {
 		return Scenario{}, err
 	}
 	if s.File = file; s.Name == "" {
-		return Scenario{}, script.ErrorAt(data, "name is missing")
+		begin := len(data) - len(bytes.TrimLeft(data, " \t\r\n"))
+		return Scenario{}, script.ErrorAt(data, begin, "name is missing")
 	}
 	if profile != string(acp.Plain) {
 		s.Profile = acp.Profile(profile)

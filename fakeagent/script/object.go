@@ -201,21 +201,9 @@ func writeCallOrStep(s *Step) ([]byte, *Error) {
 	return writeStep(s)
 }
 
-// ErrorAt is an [*Error] about a value of a text: its path has the names of members and the indexes of elements. Where there is nothing at the
-// end of the path, it is about what is there before.
-func ErrorAt(data []byte, reason string, path ...any) error {
-	e := &Error{Reason: reason}
-	if v, err := open(string(data), MaxObject); err == nil {
-		for _, step := range path {
-			inner, ok := v.part(fmt.Sprint(step))
-			if !ok {
-				break
-			}
-			v = inner
-		}
-		e.Offset = v.pos
-	}
-	return e.located(string(data))
+// ErrorAt is an [*Error] about a place in a text, in bytes from its beginning.
+func ErrorAt(data []byte, offset int, reason string) error {
+	return (&Error{Reason: reason, Offset: offset}).located(string(data))
 }
 
 // PathTo is the way to the innermost value of a text that begins at a place, or whose name does, such as threads[0].match. "" is the whole, or

@@ -276,24 +276,24 @@ var _ = Describe("A place in JSON", func() {
 		return strings.Index(text, part)
 	}
 
-	DescribeTable("has a path, and an error about what stands at a path has its place:",
-		func(value, path string, steps ...any) {
+	DescribeTable("has a path, and an error about it has its line and column:",
+		func(value, path string) {
 			place := at(value)
 			Expect(script.PathTo([]byte(text), place)).To(Equal(path))
 			before := text[:place]
-			Expect(script.ErrorAt([]byte(text), "is wrong", steps...)).To(Equal(&script.Error{
+			Expect(script.ErrorAt([]byte(text), place, "is wrong")).To(Equal(&script.Error{
 				Reason: "is wrong", Offset: place, Line: 1 + strings.Count(before, "\n"), Column: place - strings.LastIndex(before, "\n"),
 			}))
 		},
 		Entry("the whole", "{\"threads", ""),
-		Entry("a member", "[\n", "threads", "threads"),
-		Entry("an element", `{"match`, "threads[0]", "threads", 0),
-		Entry("a member of an element", `{"a.b`, "threads[0].match", "threads", 0, "match"),
-		Entry("a member whose name has a dot", `1`, "threads[0].match.a.b", "threads", 0, "match", "a.b"),
-		Entry("an array in an array", `[true`, "threads[1]", "threads", 1),
-		Entry("the last element of it", `"x"`, "threads[1][1]", "threads", 1, 1),
-		Entry("a member without a name", `{"caf`, "", ""),
-		Entry("a member whose name JSON has escaped", `null`, ".café", "", "café"),
+		Entry("a member", "[\n", "threads"),
+		Entry("an element", `{"match`, "threads[0]"),
+		Entry("a member of an element", `{"a.b`, "threads[0].match"),
+		Entry("a member whose name has a dot", `1`, "threads[0].match.a.b"),
+		Entry("an array in an array", `[true`, "threads[1]"),
+		Entry("the last element of it", `"x"`, "threads[1][1]"),
+		Entry("a member without a name", `{"caf`, ""),
+		Entry("a member whose name JSON has escaped", `null`, ".café"),
 	)
 
 	DescribeTable("is a name, and has the path of what is called so:",
@@ -318,13 +318,5 @@ var _ = Describe("A place in JSON", func() {
 		for _, broken := range []string{"", "{", `{"a":[1}`} {
 			Expect(script.PathTo([]byte(broken), 1)).To(BeEmpty())
 		}
-	})
-
-	It("is that of what is there before, where an error is about what is not there", func() {
-		for _, missing := range [][]any{{"threads", 0, "match", "a"}, {"threads", 0, "match", 0, "a.b"}, {"threads", 0, "match", "none", "deeper"}} {
-			Expect(script.ErrorAt([]byte(text), "is missing", missing...)).To(HaveField("Offset", at(`{"a.b`)))
-		}
-		Expect(script.ErrorAt([]byte(text), "is missing", "threads", 2)).To(HaveField("Offset", at("[\n")))
-		Expect(script.ErrorAt([]byte("{"), "is missing", "threads")).To(Equal(&script.Error{Reason: "is missing", Line: 1, Column: 1}), "or of the beginning, in what is no JSON")
 	})
 })
