@@ -231,6 +231,8 @@ func (in *Instance) StopSession(_ context.Context, threadID string) error {
 	return nil
 }
 
+// SendTurn reads the playbook, if there is one and nobody has needed it yet, and picks what the turn plays of it: who sends first gets a line that
+// is for several. A steer of a session that is over is ErrNoSession, and a [*RejectedError] as well, since its turn has ended.
 func (in *Instance) SendTurn(ctx context.Context, input TurnInput) (turnID string, err error) {
 	if b := in.role.book; b != nil {
 		_ = b.open() // before anybody has to wait for it; what is wrong with it is what the turn says

@@ -16,6 +16,8 @@ import (
 // ends, also by an interrupt, and after those that came before it. The agent is not seen idle in between. Any other error of the provider is
 // returned, and then the message is nowhere.
 //
+// While the provider is asked, its events of this agent wait, so that the message stands before what the agent does with it.
+//
 // Nobody has the turn that it becomes, so it is a violation if that never starts; [Host.Steer] returns it. The kit's own agent takes messages
 // in a sleep or hold step with steers, and while a script plays that ends by awaiting one, and refuses them anywhere else.
 func (t *Turn) Steer(ctx context.Context, text string) error {
