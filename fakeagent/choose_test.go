@@ -213,8 +213,8 @@ var _ = Describe("Which script a prompt runs", func() {
 				}
 				return script.New(), nil
 			})
-			Expect(a.run("panic")).To(EndFailed("fake-agent: Choose, Files, Shell, MCP or Spawn panicked at turn a-turn-1: oh"))
-			Expect(a.run("exit")).To(EndFailed(HavePrefix("fake-agent: Choose, Files, Shell, MCP or Spawn called runtime.Goexit at turn a-turn-2, as t.FailNow and t.Fatal do")))
+			Expect(a.run("panic")).To(EndFailed("fake-agent: Choose, Perform, Files, Shell, MCP or Spawn panicked at turn a-turn-1: oh"))
+			Expect(a.run("exit")).To(EndFailed(HavePrefix("fake-agent: Choose, Perform, Files, Shell, MCP or Spawn called runtime.Goexit at turn a-turn-2, as t.FailNow and t.Fatal do")))
 			Expect(a.run("fine")).To(EndCompleted())
 			Expect(a.Violations()).To(HaveExactElements(ContainSubstring("choose_test.go"), ContainSubstring("Goexit")))
 		})

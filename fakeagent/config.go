@@ -89,6 +89,14 @@ type Config struct {
 	// [script.TemplateStep]. [FromFile] makes such a function.
 	Choose func(Input) (script.Script, error)
 
+	// Perform plays a turn in Go, where no script can say what happens: since it depends on how something outside went, for one. It takes the place
+	// of Script, and of Choose. It is called on the turn's goroutine, after turn.started; a steer that its steps awaited is another call, in the same
+	// turn. When ctx ends, the turn was interrupted, and Perform is to return. An error fails the turn, with its text as the message.
+	Perform func(ctx context.Context, p *Performance) error
+
+	// Probe is what the agent says of itself; its ID is also the Provider of its events. Without an ID it is as Script has it.
+	Probe Probe
+
 	// AllowShell lets bash steps with run start real processes. Where it is false they fail the turn.
 	AllowShell bool
 
@@ -187,7 +195,15 @@ func (cfg Config) role() (r role, err error) {
 	if cfg.WholePlaybook && r.book == nil {
 		return role{}, errors.New("fakeagent: WholePlaybook is set, but there is no playbook: Script is to be mcp-send, with a Playbook or a PlaybookPath and no Choose")
 	}
-	if cfg.Choose != nil {
+	if cfg.Probe.ID != "" {
+		r.probe = cfg.Probe
+	}
+	switch {
+	case cfg.Perform != nil && cfg.Choose != nil:
+		return role{}, errors.New("fakeagent: Choose and Perform are both set; give one of them")
+	case cfg.Perform != nil:
+		r.play = (*turn).perform
+	case cfg.Choose != nil:
 		r.play = nil
 		r.choose = func(_ *thread, in Input) (script.Script, error) {
 			s, err := cfg.Choose(in)

@@ -194,3 +194,51 @@ func ExampleProvider() {
 	// assistant_text HELLO
 	// Parrot
 }
+
+// Where no script can say what happens, since it depends on something outside, a turn is played in Go.
+func ExampleConfig_perform() {
+	ctx := context.Background()
+	deployed := make(chan string, 1)
+	agent, err := fakeagent.New(fakeagent.Config{
+		Perform: func(ctx context.Context, p *fakeagent.Performance) error {
+			if err := p.Play(script.Say("waiting for the deployment")); err != nil {
+				return err
+			}
+			select {
+			case version := <-deployed:
+				return p.Play(script.Say(version + " is live"))
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer agent.Close()
+
+	over := make(chan bool)
+	agent.Subscribe(func(e event.Event) {
+		switch p := e.Payload.(type) {
+		case event.Delta:
+			fmt.Println(p.Text)
+			if p.Text == "waiting for the deployment" {
+				deployed <- "v2"
+			}
+		case event.TurnCompleted:
+			fmt.Println(p.State)
+			close(over)
+		}
+	})
+	if err := agent.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a"}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "deploy"}); err != nil {
+		log.Fatal(err)
+	}
+	<-over
+	// Output:
+	// waiting for the deployment
+	// v2 is live
+	// completed
+}

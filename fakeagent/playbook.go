@@ -24,7 +24,7 @@ func (c Config) book() (*book, error) {
 	switch {
 	case c.Playbook != nil && c.PlaybookPath != "":
 		return nil, errors.New("fakeagent: Playbook and PlaybookPath are both set; give one of them")
-	case c.Choose != nil:
+	case c.Choose != nil, c.Perform != nil:
 		return nil, nil
 	case c.Playbook != nil:
 		return &book{cast: playbook.NewCast(c.Playbook)}, nil

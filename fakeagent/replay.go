@@ -39,7 +39,7 @@ func (t *turn) replay() error {
 	kept := slices.DeleteFunc(all, func(r recorded) bool { return !cfg.replays(r.typ) })
 	t.debug("turn started", "events", len(kept))
 	if err := p.play(kept, milliseconds(cfg.number("replayStepMs")), milliseconds(cfg.number("replayTaskHoldMs"))); err != nil {
-		p.settle()
+		p.begun.settle(t.th)
 		return err
 	}
 	return nil
@@ -69,7 +69,7 @@ type replaying struct {
 	t     *turn
 	ids   map[string]string // those of the recording, and the new one that each has, "" until it is wanted
 	count int               // of the new ones
-	begun []event.Event     // what would end that which has begun and has not ended, in order
+	begun begun
 }
 
 // play plays events, a step apart. After each that starts a task it holds.
@@ -97,7 +97,7 @@ func (p *replaying) play(events []recorded, step, hold time.Duration) error {
 		}
 		e := p.event(r)
 		p.t.th.emit(e)
-		p.note(e)
+		p.begun.note(e)
 		if err := p.rest(after, i, r.typ); err != nil {
 			return err
 		}
@@ -145,72 +145,6 @@ func (p *replaying) fresh(text string) string {
 
 // rewritten is JSON with the new ids, without what is undefined, and without white space.
 func (p *replaying) rewritten(v json.RawMessage) json.RawMessage { return defined(v, p.fresh) }
-
-// note keeps what an event has begun, until another one ends it.
-func (p *replaying) note(e event.Event) {
-	end := event.Event{TurnID: e.TurnID, ItemID: e.ItemID, RequestID: e.RequestID}
-	over := false
-	switch v := e.Payload.(type) {
-	case event.ItemStarted:
-		end.Payload = canceled(v.Item)
-	case event.ItemUpdated:
-		end.Payload, over = canceled(v.Item), v.Status != "" && v.Status != event.InProgress
-	case event.ItemCompleted:
-		end.Payload, over = canceled(v.Item), true
-	case event.TaskStarted:
-		end.Payload = event.TaskCompleted{TaskID: v.TaskID, Status: event.TaskStopped}
-	case event.TaskCompleted:
-		end.Payload, over = event.TaskCompleted{TaskID: v.TaskID}, true
-	case event.RequestOpened:
-		end.Payload = event.RequestResolved{RequestType: v.RequestType, Decision: string(Cancel)}
-	case event.RequestResolved:
-		end.Payload, over = v, true
-	case event.UserInputRequested:
-		end.Payload, over = event.UserInputResolved{}, v.ResponseMode == "message" // which nobody has to end
-	case event.UserInputResolved:
-		end.Payload, over = v, true
-	}
-	if end.Payload == nil {
-		return
-	}
-	at := slices.IndexFunc(p.begun, func(b event.Event) bool { return endsSame(b, end) })
-	switch {
-	case over && at >= 0:
-		p.begun = slices.Delete(p.begun, at, at+1)
-	case !over && at < 0:
-		p.begun = append(p.begun, end)
-	}
-}
-
-// canceled ends a tool call; nil is an item that is none.
-func canceled(item event.Item) event.Payload {
-	if !item.ItemType.IsTool() {
-		return nil
-	}
-	item.Status, item.Error = event.Failed, errCanceled.Error()
-	return event.ItemCompleted{Item: item}
-}
-
-// endsSame says that two events end the same thing.
-func endsSame(a, b event.Event) bool {
-	if a.Payload.Type() != b.Payload.Type() {
-		return false
-	}
-	switch v := a.Payload.(type) {
-	case event.ItemCompleted:
-		return a.ItemID == b.ItemID
-	case event.TaskCompleted:
-		return v.TaskID == b.Payload.(event.TaskCompleted).TaskID
-	}
-	return a.RequestID == b.RequestID
-}
-
-// settle ends what has begun, as scripts do when they are interrupted: the newest first.
-func (p *replaying) settle() {
-	for _, end := range slices.Backward(p.begun) {
-		p.t.th.emit(end)
-	}
-}
 
 // recording reads what is to be played. Nothing of it is kept from one turn to the next.
 func (c *Config) recording() ([]recorded, error) {

@@ -50,7 +50,12 @@ func eventOf(s script.EventStep) (e event.Event, err error) {
 		return e, err
 	}
 	if event.IsLifecycle(e) {
-		return e, fmt.Errorf("event %s belongs to a session, a thread, a turn or a process, and is not a script's to emit", s.Type)
+		return e, errLifecycle(s.Type)
 	}
 	return e, nil
+}
+
+// errLifecycle is an event that only the engine itself emits.
+func errLifecycle(typ string) error {
+	return fmt.Errorf("event %s belongs to a session, a thread, a turn or a process, and is not a script's to emit", typ)
 }

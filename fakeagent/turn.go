@@ -81,7 +81,7 @@ func (t *turn) play() {
 	over := false
 	defer func() { // also where a function of the test's panics, or ends the goroutine
 		if !over {
-			why := abandoned("Choose, Files, Shell, MCP or Spawn", "turn "+t.id, recover())
+			why := abandoned("Choose, Perform, Files, Shell, MCP or Spawn", "turn "+t.id, recover())
 			t.th.in.violate("%s", why)
 			why, _, _ = strings.Cut(why, "\n")
 			err = &failure{message: "fake-agent: " + why}
@@ -123,12 +123,6 @@ func (t *turn) end(err error) {
 
 // script plays what there is for the prompt and, where that awaits steers, for each of them.
 func (t *turn) script() error {
-	if play := t.th.in.role.play; play != nil {
-		if err := t.pause(0); err != nil {
-			return err
-		}
-		return play(t)
-	}
 	var err error
 	for more := true; more && err == nil; more = err == nil && t.next() {
 		if err = t.pause(0); err == nil {
@@ -152,6 +146,9 @@ func (t *turn) sayReport() {
 
 // part plays what there is for one input.
 func (t *turn) part() error {
+	if play := t.th.in.role.play; play != nil {
+		return play(t)
+	}
 	s, err := t.chosen()
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
@@ -177,17 +174,7 @@ func (t *turn) chosen() (script.Script, error) {
 	if t.batch != nil {
 		return t.batch.Script, checkDetails(t.batch.Steps)
 	}
-	h := maphash.String(th.in.seed, t.input.Text)
-	th.mu.Lock()
-	if th.attempts == nil {
-		th.attempts = map[uint64]int{}
-	}
-	th.attempts[h]++
-	in := Input{
-		ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.input.Text, Turn: t.n + th.steered, Attempt: th.attempts[h],
-		Attachments: t.input.Attachments, Steer: t.input.TurnID != "",
-	}
-	th.mu.Unlock()
+	in := t.toChoose()
 	s, err := th.in.role.choose(th, in)
 	if err == nil {
 		s, err = th.in.check(s, in.Prompt)
@@ -198,6 +185,22 @@ func (t *turn) chosen() (script.Script, error) {
 		th.mu.Unlock()
 	}
 	return s, err
+}
+
+// toChoose is the input, for whoever decides what plays for it. Each time that it is asked counts as an attempt.
+func (t *turn) toChoose() Input {
+	th := t.th
+	h := maphash.String(th.in.seed, t.input.Text)
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.attempts == nil {
+		th.attempts = map[uint64]int{}
+	}
+	th.attempts[h]++
+	return Input{
+		ThreadID: th.id, Cwd: th.session.Cwd, Prompt: t.input.Text, Turn: t.n + th.steered, Attempt: th.attempts[h],
+		Attachments: t.input.Attachments, Steer: t.input.TurnID != "",
+	}
 }
 
 func (t *turn) steps(steps []script.Step, delay time.Duration) error {
@@ -527,7 +530,7 @@ type known struct {
 // check holds a script to the rules of JSON, if no JSON was parsed for it, and to those of the timeline. What it returns is the script to play,
 // with placeholders where it is not the prompt's own.
 func (in *Instance) check(s script.Script, prompt string) (script.Script, error) {
-	if in.cfg.Choose == nil {
+	if in.cfg.Choose == nil && in.cfg.Perform == nil {
 		return s, checkDetails(s.Steps)
 	} else if len(s.Steps) == 0 {
 		return s, s.Validate()
@@ -615,6 +618,9 @@ func checkDetail(s script.Step) error {
 func (t *turn) doing() string {
 	b := t.branch.Load()
 	if b == nil {
+		if t.th.in.cfg.Perform != nil {
+			return "Config.Perform"
+		}
 		return "the choice of its script"
 	}
 	s := strings.TrimSuffix(strings.TrimPrefix(script.New(b.step()).String(), `{"steps":[`), "]}")

@@ -96,7 +96,9 @@ func (l *life) sessionID(n int) string {
 func (l *life) open(client *acp.Client) (fakeagent.Provider, error) {
 	cfg := l.cfg
 	cfg.Script = "steps"
-	cfg.Choose = fakeagent.FromFile(l.file)
+	if cfg.Choose = nil; cfg.Perform == nil {
+		cfg.Choose = fakeagent.FromFile(l.file)
+	}
 	cfg.DoorSteps = []string{script.StderrStep{}.Key(), script.RawStep{}.Key()}
 	cfg.Files = client.Files(cfg.Files)
 	if cfg.Shell == nil && cfg.AllowShell {

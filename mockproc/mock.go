@@ -47,7 +47,7 @@ func (o options) wrong() error {
 }
 
 // WithAgent says how the agent plays: its speed, its seed, whether it may run commands, which client it calls MCP servers with. What it
-// plays is the scenario's to say: Script, Choose and DoorSteps are not looked at.
+// plays is the scenario's to say, or that of Perform, if it has one: Script, Choose and DoorSteps are not looked at.
 func WithAgent(cfg fakeagent.Config) Option { return func(o *options) { o.agent = cfg } }
 
 // PipeSize is how many bytes stdout and stderr hold before the agent waits for who reads; [pipe.OSSize] is as in a real process. By

@@ -1,6 +1,7 @@
 package mockproc_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -90,6 +91,21 @@ var _ = Describe("A mock that asks for a permission", bubble.InBubble, func() {
 		Expect(c.heard[len(c.heard)-1].at - asked).To(Equal(5 * time.Second))
 		c.allow(id, "cancelled") // also what was withdrawn is to be answered
 		c.answer(prompt)
+		c.rest()
+		Expect(c.last()).To(Equal("exit 0"))
+		Expect(m.Violations()).To(BeEmpty())
+	})
+})
+
+var _ = Describe("A process whose turns are played in Go", bubble.InBubble, func() {
+	It("plays that, whatever its scenario has, and the rest is the scenario's", func() {
+		c, m := start(named("happy"), mockproc.WithAgent(fakeagent.Config{Perform: func(_ context.Context, p *fakeagent.Performance) error {
+			return p.Play(script.Say("you said " + p.Prompt))
+		}}))
+		c.open()
+		prompt := c.prompt("go")
+		Expect(c.answer(prompt)).To(HaveSuffix(`"result":{"stopReason":"end_turn"}}`))
+		Expect(c.heard[len(c.heard)-2].line).To(ContainSubstring("you said go"))
 		c.rest()
 		Expect(c.last()).To(Equal("exit 0"))
 		Expect(m.Violations()).To(BeEmpty())
