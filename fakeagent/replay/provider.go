@@ -1,0 +1,296 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+	"github.com/understudy-go/understudy/fakeagent/script"
+	"github.com/understudy-go/understudy/fakeagent/timeline"
+)
+
+// ErrOwned is a thread that wants to play a journal which another one plays.
+var ErrOwned = errors.New("the journal belongs to another thread")
+
+// Config is for whatever takes an agent by its configuration, such as a mock process: mockproc.WithAgent(a.Config()). All instances that are made
+// of it play the one journal. What one needs besides may be added to it, such as a Logger.
+func (a *Agent) Config() fakeagent.Config {
+	return fakeagent.Config{
+		Perform: a.perform,
+		Probe:   fakeagent.Probe{ID: a.Name(), Label: "Replay", Models: []fakeagent.Model{{ID: a.Name(), Label: "Recorded", Default: true}}},
+	}
+}
+
+// StartSession opens a thread. The first one plays the journal, all its life; for any other one the error is [ErrOwned].
+func (a *Agent) StartSession(ctx context.Context, s fakeagent.SessionConfig) error {
+	again := a.belongsTo(s.ThreadID)
+	if err := a.own(s.ThreadID); err != nil {
+		return err
+	}
+	err := a.Instance.StartSession(ctx, s)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err == nil && again:
+		a.reopened = true
+	case err != nil && !again:
+		a.owner = "" // who could not be opened owns nothing
+	}
+	return err
+}
+
+func (a *Agent) belongsTo(thread string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return thread != "" && a.owner == thread
+}
+
+// own gives the journal to a thread, if nobody has it.
+func (a *Agent) own(thread string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.owner == "" {
+		a.owner = thread
+	}
+	if a.owner != thread {
+		return fmt.Errorf("replay: %w: it is played by thread %q, and a journal has one; make another agent for thread %q", ErrOwned, a.owner, thread)
+	}
+	return nil
+}
+
+// perform plays what is next for a turn of a provider.
+func (a *Agent) perform(ctx context.Context, p *fakeagent.Performance) error {
+	if err := a.own(p.ThreadID); err != nil {
+		return err
+	}
+	r := Request{Prompt: p.Prompt, Cwd: p.Cwd, Env: p.Session.Env}
+	a.mu.Lock()
+	if a.at > 0 {
+		r.Continuation = Warm
+		if a.reopened {
+			r.Continuation = Cold
+		}
+	}
+	a.reopened = false
+	a.mu.Unlock()
+	s := &stage{a: a, p: p}
+	if _, err := a.play(ctx, r, s); err != nil {
+		return err
+	}
+	return s.settle()
+}
+
+// stage is the audience of a provider: it makes the provider's events of those of the journal.
+type stage struct {
+	a *Agent
+	p *fakeagent.Performance
+
+	count   int    // of messages and calls
+	message string // the id of the one whose pieces come; "" is none
+	thought string // likewise
+	open    []call // the calls that run, in order
+
+	text  []byte // memory for the next two, which a turn of many calls would else have to get for each
+	entry object // the event that is heard
+}
+
+// call is a tool call that runs.
+type call struct {
+	id, name string
+	input    json.RawMessage
+}
+
+func (s *stage) pause(_ context.Context, d time.Duration) error {
+	if d = d.Round(time.Millisecond); d <= 0 {
+		return nil
+	}
+	return s.p.Play(script.Sleep(d))
+}
+
+func (s *stage) decided(d Decision) error { return s.drop(d.Event.kind) }
+
+func (s *stage) warn(err error) error {
+	text, jsonErr := json.Marshal(map[string]string{"message": err.Error()})
+	if jsonErr != nil {
+		return jsonErr
+	}
+	return s.emit("", event.Raw{Name: "runtime.warning", JSON: text})
+}
+
+func (s *stage) drop(kind string) error {
+	s.a.note(func(r *Report) {
+		if r.Dropped == nil {
+			r.Dropped = map[string]int{}
+		}
+		r.Dropped[kind]++
+	})
+	return nil
+}
+
+func (s *stage) emit(id string, p event.Payload) error {
+	return s.p.Emit(event.Event{ItemID: id, Payload: p})
+}
+
+func (s *stage) id(kind string) string {
+	s.count++
+	return fmt.Sprintf("%s-%d-%d", kind, s.p.Turn, s.count)
+}
+
+func (s *stage) hear(e Event) error {
+	if e.executor != "" {
+		s.message, s.thought = "", ""
+		return s.again(e)
+	}
+	switch e.kind {
+	case "text-delta":
+		return s.say(e.text, false)
+	case "text":
+		return s.say(e.text, true)
+	case "reasoning":
+		if s.thought == "" {
+			s.thought = s.id("r")
+		}
+		s.message = ""
+		return s.emit(s.thought, event.Delta{Stream: event.ReasoningText, Text: e.text})
+	}
+	s.message, s.thought = "", ""
+	switch e.kind {
+	case "tool":
+		return s.begins(s.read(e))
+	case "tool-result":
+		return s.ends(s.read(e))
+	case "usage":
+		return s.uses(e)
+	case "fallback":
+		return s.reroutes(e)
+	}
+	return s.drop(e.kind)
+}
+
+// say is a piece of a message, or all of one; a whole one that came in pieces adds nothing.
+func (s *stage) say(text string, whole bool) error {
+	came := s.message != ""
+	if !came {
+		s.message = s.id("a")
+	}
+	id := s.message
+	s.thought = ""
+	if whole {
+		s.message = ""
+		if came {
+			return nil
+		}
+	}
+	return s.emit(id, event.Delta{Stream: event.AssistantText, Text: text})
+}
+
+// read is the entry of an event, until the next one is read.
+func (s *stage) read(e Event) *object {
+	s.text = append(s.text[:0], e.raw...)
+	s.entry.read(s.text)
+	return &s.entry
+}
+
+func (s *stage) begins(o *object) error {
+	c := call{id: o.str("callId"), name: o.str("name"), input: bytes.Clone(o.get("input"))}
+	if c.id == "" {
+		c.id = s.id("t")
+	}
+	s.open = append(s.open, c)
+	return s.emit(c.id, event.ItemStarted{Item: c.item(event.InProgress)})
+}
+
+func (s *stage) ends(o *object) error {
+	c := call{id: o.str("callId"), name: o.str("name")}
+	if at := slices.IndexFunc(s.open, func(began call) bool { return began.id == c.id }); at >= 0 {
+		c.input = s.open[at].input
+		s.open = slices.Delete(s.open, at, at+1)
+	}
+	item := c.item(event.Completed)
+	item.Data = timeline.Unknown{Input: c.input, Output: bytes.Clone(o.get("preview"))}
+	if o.get("isError")[0] == 't' {
+		item.Status, item.Error = event.Failed, o.str("preview")
+	}
+	return s.emit(c.id, event.ItemCompleted{Item: item})
+}
+
+// settle ends the calls that the turn has left open, since no turn of a provider leaves any.
+func (s *stage) settle() error {
+	for _, c := range s.open {
+		item := c.item(event.Failed)
+		item.Error = "the journal has no result of this call"
+		if err := s.emit(c.id, event.ItemCompleted{Item: item}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c call) item(status event.ItemStatus) event.Item {
+	return event.Item{ItemType: event.DynamicToolCall, Status: status, Title: c.name, Data: timeline.Unknown{Input: c.input}}
+}
+
+// tokens are those that a thread has used.
+type tokens struct{ input, cached, output int }
+
+func (s *stage) uses(e Event) error {
+	var u struct {
+		Tokens     Usage
+		Cumulative bool
+	}
+	if err := json.Unmarshal([]byte(e.raw), &u); err != nil {
+		return process("event usage: %w", err)
+	}
+	last := tokens{int(u.Tokens.Input), int(u.Tokens.Cached), int(u.Tokens.Output)}
+	s.a.mu.Lock()
+	all := &s.a.told
+	if u.Cumulative {
+		last = tokens{max(0, last.input-all.input), max(0, last.cached-all.cached), max(0, last.output-all.output)}
+	}
+	all.input, all.cached, all.output = all.input+last.input, all.cached+last.cached, all.output+last.output
+	usage := event.TokenUsage{
+		UsedTokens: last.input + last.output, TotalProcessedTokens: all.input + all.output,
+		InputTokens: all.input, CachedInputTokens: all.cached, OutputTokens: all.output,
+		LastUsedTokens: last.input + last.output, LastInputTokens: last.input, LastCachedInputTokens: last.cached, LastOutputTokens: last.output,
+	}
+	s.a.mu.Unlock()
+	return s.emit("", event.TokenUsageUpdated{Usage: usage})
+}
+
+func (s *stage) reroutes(e Event) error {
+	var h Handover
+	if err := json.Unmarshal([]byte(e.raw), &h); err != nil {
+		return process("event fallback: %w", err)
+	}
+	text, err := json.Marshal(map[string]string{"fromModel": h.From.model(), "toModel": h.To.model(), "reason": h.Message})
+	if err != nil {
+		return err
+	}
+	return s.emit("", event.Raw{Name: "model.rerouted", JSON: text})
+}
+
+// model is what a candidate's model is called, or else the candidate.
+func (c Candidate) model() string {
+	if c.Model != "" {
+		return c.Model
+	}
+	return c.Name
+}
+
+// again is an executor event that was recorded as it was.
+func (s *stage) again(e Event) error {
+	var again event.Event
+	if err := again.UnmarshalJSON([]byte(e.executor)); err != nil {
+		return process("event %s: its executor event: %w", e.kind, err)
+	}
+	if event.IsLifecycle(again) {
+		return s.drop(again.Payload.Type())
+	}
+	return s.p.Emit(again)
+}
