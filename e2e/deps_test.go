@@ -64,6 +64,12 @@ var house = []row{
 		reason: "The engine plays scripts and speaks no protocol: doors are built on top of it, by us as by anybody else.",
 	},
 	{
+		pkg:    "fakeagent/replay",
+		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/internal/procgroup"},
+		not:    theNetwork,
+		reason: "A journal is played by the engine, turn by turn, and its commits by git: that is all it needs of the world.",
+	},
+	{
 		pkg:    "usagefake",
 		not:    theWorld,
 		reason: "Quota and token usage are values: a host's row and page are tested without a network, and whoever takes a Source links nothing.",
@@ -110,8 +116,8 @@ var house = []row{
 	},
 	{
 		pkg: "fakeagent/cmd/fakeagent",
-		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/playbook", "fakeagent/mcpcall", "timelinekit",
-			"mockproc", "mockproc/acp", "usagefake"},
+		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/playbook", "fakeagent/replay", "fakeagent/mcpcall",
+			"timelinekit", "mockproc", "mockproc/acp", "usagefake"},
 		others: []string{"github.com/alecthomas/kong"},
 		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host. Only with flags does it need help.",
 	},

@@ -16,19 +16,21 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/mcpcall"
+	"github.com/understudy-go/understudy/fakeagent/replay"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/mockproc"
 	"github.com/understudy-go/understudy/mockproc/acp"
 )
 
 type acpCommand struct {
-	Scenario   string  `placeholder:"NAME or FILE" help:"What it plays; without one, the script that each prompt carries, and with --stream happy."`
-	Profile    profile `placeholder:"NAME" help:"How it behaves: plain, or seed with the quirks of the origin."`
-	Speed      speed   `placeholder:"F" default:"1" help:"0 does not wait, 1 is real time, 10 ten times as fast."`
-	Seed       uint64  `placeholder:"N" help:"Varies texts, times and ids, in the same way each time."`
-	Fault      []fault `sep:"none" placeholder:"NAME" help:"Something that goes wrong; may be given several times."`
-	Stream     bool    `help:"Write the agent's side of a whole session, without reading stdin."`
-	AllowShell bool    `help:"Let bash steps with run start real processes."`
+	Scenario   string   `placeholder:"NAME or FILE" help:"What it plays; without one, the script that each prompt carries, and with --stream happy."`
+	Profile    profile  `placeholder:"NAME" help:"How it behaves: plain, or seed with the quirks of the origin."`
+	Speed      speed    `placeholder:"F" default:"1" help:"0 does not wait, 1 is real time, 10 ten times as fast."`
+	Seed       uint64   `placeholder:"N" help:"Varies texts, times and ids, in the same way each time."`
+	Fault      []fault  `sep:"none" placeholder:"NAME" help:"Something that goes wrong; may be given several times."`
+	Stream     bool     `help:"Write the agent's side of a whole session, without reading stdin."`
+	Journal    *journal `placeholder:"FILE" help:"Play a recorded run, instead of scripts."`
+	AllowShell bool     `help:"Let bash steps with run start real processes."`
 }
 
 func (*acpCommand) Help() string {
@@ -81,6 +83,18 @@ func (a *acpCommand) run(_ context.Context, c console) int {
 		s.Faults = append(s.Faults, mockproc.Fault(f))
 	}
 	cfg := fakeagent.Config{Seed: a.Seed, Speed: float64(a.Speed), Instant: a.Speed == 0, AllowShell: a.AllowShell, MCP: mcpcall.New()}
+	if a.Journal != nil {
+		a.Journal.warn(c)
+		agent, err := replay.New(a.Journal.Entries)
+		if err == nil && a.Stream {
+			err = errors.New("--stream sends a prompt of its own, which is not the journal's; leave it out")
+		}
+		if err != nil {
+			c.complain("fakeagent: acp: %v", err)
+			return exitUsage
+		}
+		cfg.Perform = agent.Config().Perform
+	}
 	if a.Stream {
 		return stream(s, cfg, c)
 	}

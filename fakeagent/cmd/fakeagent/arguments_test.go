@@ -15,10 +15,10 @@ var _ = Describe("wrong arguments", func() {
 		func(line string, args ...string) {
 			Expect(invoke(args...)).To(Equal(outcome{Code: 2, Err: "fakeagent: " + line + "\n"}))
 		},
-		Entry("no command", `no command; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`),
+		Entry("no command", `no command; begin with one of run, exec, acp, mock, usage, playbook, replay, lint, schema`),
 		Entry("a command with a slip", `unknown command lnit, did you mean "lint"?`, "lnit", "a.json"),
-		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`, "frobnicate"),
-		Entry("a flag before the command", `unknown flag --json; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`, "--json", "run", "hi"),
+		Entry("a command that resembles none", `unknown command frobnicate; begin with one of run, exec, acp, mock, usage, playbook, replay, lint, schema`, "frobnicate"),
+		Entry("a flag before the command", `unknown flag --json; begin with one of run, exec, acp, mock, usage, playbook, replay, lint, schema`, "--json", "run", "hi"),
 		Entry("a flag with a slip", `unknown flag --jsno, did you mean "--json"?`, "run", "--jsno", "hi"),
 		Entry("a flag that resembles none", `unknown flag --frobnicate; see fakeagent run --help`, "run", "--frobnicate", "hi"),
 		Entry("no prompt", `run: no prompt; use fakeagent run <prompt> ... [flags]`, "run", "--json"),
@@ -48,7 +48,7 @@ var _ = Describe("wrong arguments", func() {
 			"playbook", "from-recording", "--frobnicate", "a"),
 		Entry("no file", `lint: no file; use fakeagent lint <file> ...`, "lint"),
 		Entry("an argument too many", `unexpected argument json; see fakeagent schema --help`, "schema", "json"),
-		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, exec, acp, mock, usage, playbook, lint, schema`, "\x1b[31m\nx"),
+		Entry("an argument with control characters", `unknown command \x1b[31m x; begin with one of run, exec, acp, mock, usage, playbook, replay, lint, schema`, "\x1b[31m\nx"),
 	)
 
 	It("do nothing else", func() {

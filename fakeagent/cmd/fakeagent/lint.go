@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,12 +12,13 @@ import (
 
 	"github.com/understudy-go/understudy/fakeagent"
 	"github.com/understudy-go/understudy/fakeagent/playbook"
+	"github.com/understudy-go/understudy/fakeagent/replay"
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/mockproc"
 )
 
 type lintCommand struct {
-	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, a scenario, a playbook, or an agent's configuration."`
+	Files []string `arg:"" name:"file" help:"A script, turns and routes as in .fake-agent.json, a scenario, a playbook, a journal, or an agent's configuration."`
 }
 
 func (*lintCommand) Help() string {
@@ -28,7 +30,7 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 	for i, name := range l.Files { // all, before the first word
 		var err error
 		if texts[i], err = os.ReadFile(name); err != nil {
-			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, a scenario, a playbook, or a configuration", err)
+			c.complain("fakeagent: lint: %v; give a script, a file of turns or routes, a scenario, a playbook, a journal, or a configuration", err)
 			return exitUsage
 		}
 	}
@@ -43,7 +45,10 @@ func (l *lintCommand) run(_ context.Context, c console) (code int) {
 
 // problems are what is wrong with a file. Only that of a playbook is looked at any further when it can be read.
 func problems(text []byte) []*script.Error {
-	if isPlaybook(text) {
+	switch {
+	case isJournal(text):
+		return journalProblems(text)
+	case isPlaybook(text):
 		return playbook.Lint(text)
 	}
 	err := check(text)
@@ -83,6 +88,35 @@ func isPlaybook(text []byte) bool {
 		return false
 	}
 	return has.any("threads") || has.any("version") && !has.any(ofConfigs...) && !has.any(ofScenarios...)
+}
+
+// isJournal is whether a file is one: entries have a kind, be they one a line or in an array.
+func isJournal(text []byte) bool {
+	var first struct{ Kind *string }
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimLeft(text, " \t\r\n[")))
+	return d.Decode(&first) == nil && first.Kind != nil
+}
+
+// journalProblems are what is wrong with a journal, where it can be read, and else why it cannot.
+func journalProblems(text []byte) (all []*script.Error) {
+	j, err := replay.Read(bytes.NewReader(text))
+	if e := (*replay.ReadError)(nil); errors.As(err, &e) {
+		return []*script.Error{{Reason: e.Reason, Line: e.Line, Column: 1}}
+	} else if err != nil {
+		return []*script.Error{{Reason: err.Error(), Line: 1, Column: 1}}
+	}
+	for _, w := range j.Warnings {
+		all = append(all, &script.Error{Reason: w.Message, Line: w.Line, Column: 1})
+	}
+	agent, err := replay.New(j.Entries)
+	if e := (*replay.Error)(nil); errors.As(err, &e) {
+		line, _ := j.Place(max(e.Entry, 0))
+		all = append(all, &script.Error{Reason: strings.TrimPrefix(e.Error(), "replay: "), Line: line, Column: 1})
+	}
+	if err == nil {
+		_ = agent.Close()
+	}
+	return all
 }
 
 // check reads a file as what it is: a scenario and an agent's configuration have keys that scripts have not.

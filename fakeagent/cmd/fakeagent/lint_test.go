@@ -78,6 +78,6 @@ FILE:2:40: threads[0].turns[0][0].arguments.text: has {{inptu}}, which is text a
 		got := invoke("lint", bad, missing)
 		Expect(got.Code).To(Equal(2))
 		Expect(got.Out).To(BeEmpty())
-		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, a file of turns or routes, a scenario, a playbook, or a configuration\n")))
+		Expect(got.Err).To(And(HavePrefix("fakeagent: lint: open "+missing+": "), HaveSuffix("; give a script, a file of turns or routes, a scenario, a playbook, a journal, or a configuration\n")))
 	})
 })

@@ -52,7 +52,8 @@ type commands struct {
 	Mock     mockCommand     `cmd:"" help:"Play agents at once, one prompt each."`
 	Usage    usageCommand    `cmd:"" help:"Print the quota and token usage of an account that nobody has."`
 	Playbook playbookCommand `cmd:"" help:"Make a playbook."`
-	Lint     lintCommand     `cmd:"" help:"Check scripts, files of turns or routes, scenarios, playbooks and configurations."`
+	Replay   replayCommand   `cmd:"" help:"Play a recorded run."`
+	Lint     lintCommand     `cmd:"" help:"Check scripts, scenarios, playbooks, journals and configurations."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of the script language."`
 }
 
