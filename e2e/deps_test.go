@@ -24,6 +24,7 @@ var house = []row{
 	},
 	{
 		pkg:    "fakeagent/script",
+		ours:   []string{"fakeagent/internal/jsonscan"},
 		others: []string{"github.com/clipperhouse/uax29/v2/graphemes"},
 		not:    theWorld,
 		reason: "A script is data: an editor or a linter can check one without the engine that plays it, or the items that come of it.",
@@ -46,6 +47,11 @@ var house = []row{
 		reason: "It words JSON errors for timeline and event, which decode what others wrote. It is no drawer for odds and ends.",
 	},
 	{
+		pkg:    "fakeagent/internal/jsonscan",
+		not:    theWorld,
+		reason: "It finds values in JSON for scripts and journals, both of which must say where something stands.",
+	},
+	{
 		pkg:    "fakeagent/internal/procgroup",
 		not:    theNetwork,
 		reason: "It starts a child in a group of its own, for whoever starts children: the engine's shell and the MCP client.",
@@ -64,10 +70,12 @@ var house = []row{
 		reason: "The engine plays scripts and speaks no protocol: doors are built on top of it, by us as by anybody else.",
 	},
 	{
-		pkg:    "fakeagent/replay",
-		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/internal/procgroup"},
+		pkg: "fakeagent/replay",
+		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event",
+			"fakeagent/internal/jsonscan", "fakeagent/internal/procgroup"},
+		others: []string{"net/url"},
 		not:    theNetwork,
-		reason: "A journal is played by the engine, turn by turn, and its commits by git: that is all it needs of the world.",
+		reason: "The engine plays a journal, and git makes its commits: no more is needed of the world. What is redacted may stand in an address, too.",
 	},
 	{
 		pkg:    "usagefake",

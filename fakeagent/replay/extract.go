@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
 const (
@@ -115,7 +117,7 @@ func (x *extractor) take(number int, e Entry) error {
 // open validates an entry. Its kind is nil where nobody knows it.
 func (x *extractor) open(number int, e Entry) (*entryKind, error) {
 	x.name = ""
-	begin := skipSpace(e, 0)
+	begin := jsonscan.Space(e, 0)
 	switch {
 	case !json.Valid(e):
 		_, why, _ := syntaxError(e)

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
 // Entry is an entry of a journal: a JSON object with a "kind". [Read] has them from a file; json.Unmarshal makes a []Entry of an array.
@@ -147,7 +148,7 @@ func (r *reading) read(in io.Reader) (*Journal, error) {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return nil, r.refuse(0, "it begins with the byte order mark of UTF-16; save it as UTF-8 without one")
 	}
-	if first := skipSpace(data, 0); first < len(data) && data[first] == '[' {
+	if first := jsonscan.Space(data, 0); first < len(data) && data[first] == '[' {
 		err = orNil(r.array())
 	} else {
 		err = orNil(r.lines())
@@ -177,7 +178,7 @@ func (r *reading) lines() *ReadError {
 		if last {
 			n = len(data) - at
 		}
-		from := skipSpace(data[:at+n], at)
+		from := jsonscan.Space(data[:at+n], at)
 		line := bytes.TrimRight(data[from:at+n], " \t\r")
 		at += n + 1
 		if len(line) == 0 {

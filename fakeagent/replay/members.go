@@ -7,10 +7,12 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
-// Entries come by the hundred thousand, and encoding/json makes a map of each, in which nobody finds where a member stands. So it checks the
-// syntax, and this file finds the members in what is then known to be valid.
+// Entries come by the hundred thousand, and encoding/json makes a map of each, in which nobody finds where a member stands. So it only checks the
+// syntax.
 
 // member is a member of an object, and where in the text of that it stands.
 type member struct {
@@ -35,16 +37,16 @@ func objectOf(text []byte) (o object) {
 // read makes it the object that another text is, in the memory that it has.
 func (o *object) read(text []byte) {
 	o.text, o.members = text, o.members[:0]
-	for i := skipSpace(text, skipSpace(text, 0)+1); text[i] != '}'; {
+	for i := jsonscan.Space(text, jsonscan.Space(text, 0)+1); text[i] != '}'; {
 		m := member{from: i}
-		end := valueEnd(text, i)
+		end := jsonscan.Past(text, i)
 		if m.key = text[i+1 : end-1]; bytes.IndexByte(m.key, '\\') >= 0 {
 			m.key = []byte(textOf(text[i:end]))
 		}
-		m.at = skipSpace(text, skipSpace(text, end)+1)
-		m.end = valueEnd(text, m.at)
+		m.at = jsonscan.Colon(text, end)
+		m.end = jsonscan.Past(text, m.at)
 		o.members = append(o.members, m)
-		i = skipComma(text, m.end)
+		i = jsonscan.Comma(text, m.end)
 	}
 }
 
@@ -82,12 +84,12 @@ func (o *object) count(key string) int64 {
 // elements are those of the array that a text is, and where in it they stand.
 func elements(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
-		for i := skipSpace(text, skipSpace(text, 0)+1); text[i] != ']'; {
-			end := valueEnd(text, i)
+		for i := jsonscan.Space(text, jsonscan.Space(text, 0)+1); text[i] != ']'; {
+			end := jsonscan.Past(text, i)
 			if !yield(i, text[i:end]) {
 				return
 			}
-			i = skipComma(text, end)
+			i = jsonscan.Comma(text, end)
 		}
 	}
 }
@@ -134,59 +136,4 @@ func syntaxError(text []byte) (at int, why string, cut bool) {
 		return len(text), "it ends in the middle", true
 	}
 	return at, e.Error(), false
-}
-
-// skipComma is where the next value or the closing bracket stands.
-func skipComma(b []byte, i int) int {
-	if i = skipSpace(b, i); b[i] == ',' {
-		return skipSpace(b, i+1)
-	}
-	return i
-}
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// valueEnd is the index behind the value that begins at i.
-func valueEnd(b []byte, i int) int {
-	switch b[i] {
-	case '"':
-		return stringEnd(b, i)
-	case '{', '[':
-		return bracketEnd(b, i)
-	}
-	for i++; i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' '; i++ {
-	}
-	return i
-}
-
-func stringEnd(b []byte, i int) int {
-	for i++; b[i] != '"'; i++ {
-		if b[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
-
-func bracketEnd(b []byte, i int) int {
-	depth := 0
-	for {
-		switch b[i] {
-		case '"':
-			i = stringEnd(b, i)
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		if i++; depth == 0 {
-			return i
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
 // RedactValues is a redaction that puts <redacted-1> in the place of the first value, <redacted-2> in that of the second, and so on: as they are,
@@ -89,7 +91,7 @@ func redactEntry(e Entry, redact func(string) string) (Entry, error) {
 			done = end
 		}
 	}}
-	w.walk(nil)
+	w.walk(nil, jsonscan.Space(text, 0))
 	return append(b, text[done:]...), nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
 // Finding is a text that has the shape of a secret. It does not have the text.
@@ -79,7 +81,7 @@ func (s *secretSearch) finding(h hit) Finding {
 
 func (s *secretSearch) json(in *place, text string) {
 	w := stringWalk{text: text, key: s.key, value: s.value}
-	w.walk(in)
+	w.walk(in, jsonscan.Space(text, 0))
 }
 
 // key looks into keys that are no words, as those are of a map by something.

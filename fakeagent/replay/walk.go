@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
 // place is where a string stands in JSON. Its name is made only when it is needed, which is seldom.
@@ -55,72 +57,43 @@ func (p *place) top() string {
 // stringWalk goes through the strings of JSON that is valid. encoding/json would lose the order of members and the spelling of numbers.
 type stringWalk struct {
 	text  string
-	i     int
 	key   func(at *place)                              // of a member, before its value; may be nil
 	value func(at *place, text string, begin, end int) // that is no key, and where it stands
 }
 
-func (w *stringWalk) space() byte {
-	for strings.IndexByte(" \t\r\n", w.text[w.i]) >= 0 {
-		w.i++
-	}
-	return w.text[w.i]
-}
-
-func (w *stringWalk) walk(at *place) {
-	switch w.space() {
+// walk goes through the value that begins at i. It returns the index behind it.
+func (w *stringWalk) walk(at *place, i int) int {
+	switch w.text[i] {
 	case '"':
-		begin := w.i
-		w.value(at, w.quoted(), begin, w.i)
+		end := jsonscan.Past(w.text, i)
+		w.value(at, w.string(i, end), i, end)
+		return end
 	case '{':
-		w.i++
-		for w.space() != '}' {
-			p := &place{at, w.quoted(), -1}
+		for i = jsonscan.Space(w.text, i+1); w.text[i] != '}'; {
+			end := jsonscan.Past(w.text, i)
+			p := &place{at, w.string(i, end), -1}
 			if w.key != nil {
 				w.key(p)
 			}
-			w.space()
-			w.i++ // the colon
-			w.walk(p)
-			w.comma()
+			i = jsonscan.Comma(w.text, w.walk(p, jsonscan.Colon(w.text, end)))
 		}
-		w.i++
+		return i + 1
 	case '[':
-		w.i++
-		for n := 0; w.space() != ']'; n++ {
-			w.walk(&place{at, "", n})
-			w.comma()
+		i = jsonscan.Space(w.text, i+1)
+		for n := 0; w.text[i] != ']'; n++ {
+			i = jsonscan.Comma(w.text, w.walk(&place{at, "", n}, i))
 		}
-		w.i++
-	default:
-		for w.i < len(w.text) && strings.IndexByte(",]} \t\r\n", w.text[w.i]) < 0 {
-			w.i++
-		}
+		return i + 1
 	}
+	return jsonscan.Past(w.text, i)
 }
 
-func (w *stringWalk) comma() {
-	if w.space() == ',' {
-		w.i++
+// string is what stands between two places. It shares the memory of the text if it has no escapes.
+func (w *stringWalk) string(begin, end int) string {
+	if in := w.text[begin+1 : end-1]; strings.IndexByte(in, '\\') < 0 {
+		return in
 	}
-}
-
-// quoted is the string that begins here. It shares the memory of the text if it has no escapes.
-func (w *stringWalk) quoted() string {
-	begin, escaped := w.i, false
-	for w.i++; w.text[w.i] != '"'; w.i++ {
-		if w.text[w.i] == '\\' {
-			escaped = true
-			w.i++
-		}
-	}
-	w.i++
-	if !escaped {
-		return w.text[begin+1 : w.i-1]
-	}
-	var text string
-	_ = json.Unmarshal([]byte(w.text[begin:w.i]), &text)
-	return text
+	return textOf([]byte(w.text[begin:end]))
 }
 
 // quoteJSON is a string as JSON, in which what is no problem there is not escaped.

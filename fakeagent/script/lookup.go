@@ -3,6 +3,8 @@ package script
 import (
 	"strconv"
 	"strings"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
 // Doc is JSON that is looked at often: it is valid and has no white space, and nothing checks that again. In a text that is none nothing is found
@@ -49,12 +51,12 @@ func (d Doc) Lookup(path string) (part Doc, ok bool) {
 	if i >= len(b) {
 		return "", false
 	}
-	return Doc(b[i:past(b, i)]), true
+	return Doc(b[i:jsonscan.Past(b, i)]), true
 }
 
 // partAt is where a member of an object begins, or an element of an array.
 func partAt(b string, i int, name string) (at int, ok bool) {
-	switch first(b, i) {
+	switch jsonscan.First(b, i) {
 	case '{':
 		i, _, ok = memberAt(b, i, name)
 		return i, ok
@@ -63,7 +65,7 @@ func partAt(b string, i int, name string) (at int, ok bool) {
 		if err != nil || strconv.Itoa(n) != name {
 			return 0, false
 		}
-		for i = space(b, i+1); first(b, i) != ']' && i < len(b); i = comma(b, past(b, i)) {
+		for i = jsonscan.Space(b, i+1); jsonscan.First(b, i) != ']' && i < len(b); i = jsonscan.Comma(b, jsonscan.Past(b, i)) {
 			if n == 0 {
 				return i, true
 			}
@@ -75,17 +77,17 @@ func partAt(b string, i int, name string) (at int, ok bool) {
 
 // memberAt is where the value of a member of an object begins. Without one it is where the object ends.
 func memberAt(b string, i int, name string) (at, end int, ok bool) {
-	for i = space(b, i+1); first(b, i) == '"'; {
-		k := past(b, i)
+	for i = jsonscan.Space(b, i+1); jsonscan.First(b, i) == '"'; {
+		k := jsonscan.Past(b, i)
 		key := b[i+1 : max(k-1, i+1)]
 		if strings.IndexByte(key, '\\') >= 0 {
 			key = unquoted(b[i:k])
 		}
-		at = min(space(b, space(b, k)+1), len(b))
+		at = jsonscan.Colon(b, k)
 		if key == name {
 			return at, 0, true
 		}
-		i = comma(b, past(b, at))
+		i = jsonscan.Comma(b, jsonscan.Past(b, at))
 	}
 	return 0, i + 1, false
 }
@@ -93,32 +95,32 @@ func memberAt(b string, i int, name string) (at, end int, ok bool) {
 // selected is where the first element of an array begins whose member is what the selector says.
 func selected(b string, i int, selector string) (at int, ok bool) {
 	name, want, ok := strings.Cut(selector, "=")
-	if !ok || first(b, i) != '[' {
+	if !ok || jsonscan.First(b, i) != '[' {
 		return 0, false
 	}
-	for i = space(b, i+1); first(b, i) != ']' && i < len(b); {
+	for i = jsonscan.Space(b, i+1); jsonscan.First(b, i) != ']' && i < len(b); {
 		end := 0
-		if first(b, i) == '{' {
+		if jsonscan.First(b, i) == '{' {
 			at, end, ok = memberAt(b, i, name)
 		} else {
 			at, ok = partAt(b, i, name)
 		}
 		if ok {
-			if end = past(b, at); says(b[at:end], want) {
+			if end = jsonscan.Past(b, at); says(b[at:end], want) {
 				return i, true
 			}
 			end = closingSoon(b, end, b[i])
 		} else if end == 0 {
-			end = past(b, i)
+			end = jsonscan.Past(b, i)
 		}
-		i = comma(b, end)
+		i = jsonscan.Comma(b, end)
 	}
 	return 0, false
 }
 
 // says is whether a value is this text, or is written like that.
 func says(raw, want string) bool {
-	if first(raw, 0) == '"' && strings.IndexByte(raw, '\\') < 0 {
+	if jsonscan.First(raw, 0) == '"' && strings.IndexByte(raw, '\\') < 0 {
 		return len(raw) == len(want)+2 && raw[1:len(raw)-1] == want
 	}
 	return plain(raw) == want

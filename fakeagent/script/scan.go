@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
-// encoding/json can neither tell two equal keys from one nor say where a value stands, both of which a strict parser needs.
-// So it checks the syntax, and this file finds the values in what is then known to be valid JSON.
+// A strict parser must tell two equal keys from one, and say where a value stands. So encoding/json only checks the syntax.
 
 // document is what is being parsed.
 type document struct {
@@ -25,8 +26,8 @@ type document struct {
 
 // at is the value at a place.
 func (d *document) at(i int) value {
-	i = space(d.text, i)
-	return value{d, i, past(d.text, i)}
+	i = jsonscan.Space(d.text, i)
+	return value{d, i, jsonscan.Past(d.text, i)}
 }
 
 // value is a JSON value in its document.
@@ -76,28 +77,28 @@ func lone(data []byte) (value, error) {
 // members appends the members of an object.
 func (v value) members(to []member) []member {
 	doc := v.text
-	for i := space(doc, v.pos+1); doc[i] != '}'; {
-		k := past(doc, i)
+	for i := jsonscan.Space(doc, v.pos+1); doc[i] != '}'; {
+		k := jsonscan.Past(doc, i)
 		m := member{key: doc[i+1 : k-1], keyPos: i}
 		if strings.IndexByte(m.key, '\\') >= 0 {
 			m.key = value{v.document, i, k}.string()
 		}
-		at := space(doc, space(doc, k)+1)
-		m.value = value{v.document, at, past(doc, at)}
+		at := jsonscan.Colon(doc, k)
+		m.value = value{v.document, at, jsonscan.Past(doc, at)}
 		to = append(to, m)
-		i = comma(doc, m.end)
+		i = jsonscan.Comma(doc, m.end)
 	}
 	return to
 }
 
 // elements yields the elements of an array.
 func (v value) elements(yield func(value) bool) {
-	for i := space(v.text, v.pos+1); v.text[i] != ']'; {
-		e := value{v.document, i, past(v.text, i)}
+	for i := jsonscan.Space(v.text, v.pos+1); v.text[i] != ']'; {
+		e := value{v.document, i, jsonscan.Past(v.text, i)}
 		if !yield(e) {
 			return
 		}
-		i = comma(v.text, e.end)
+		i = jsonscan.Comma(v.text, e.end)
 	}
 }
 
@@ -107,8 +108,8 @@ func (v value) strings(yield func(value) bool) {
 		if v.text[i] != '"' {
 			continue
 		}
-		s := value{v.document, i, past(v.text, i)}
-		i = space(v.text, s.end)
+		s := value{v.document, i, jsonscan.Past(v.text, i)}
+		i = jsonscan.Space(v.text, s.end)
 		if named := i < v.end && v.text[i] == ':'; !named && !yield(s) {
 			return
 		}
@@ -136,7 +137,7 @@ func (v value) plain() string { return plain(v.raw()) }
 
 func plain(raw string) string {
 	switch {
-	case first(raw, 0) != '"':
+	case jsonscan.First(raw, 0) != '"':
 		return string(compact([]byte(raw)))
 	case strings.IndexByte(raw, '\\') < 0 && utf8.ValidString(raw) && len(raw) > 1:
 		return raw[1 : len(raw)-1]
@@ -173,58 +174,7 @@ func compact(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// first is the byte at a place, 0 behind the end.
-func first(b string, i int) byte {
-	if i < len(b) {
-		return b[i]
-	}
-	return 0
-}
-
-// comma is where the next member or the closing bracket stands.
-func comma(b string, i int) int {
-	if i = space(b, i); first(b, i) == ',' {
-		i = space(b, i+1)
-	}
-	return i
-}
-
-func space(b string, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// past is the index behind the value that begins at i.
-func past(b string, i int) int {
-	switch first(b, i) {
-	case '"':
-		return quoted(b, i)
-	case '{', '[':
-		return closing(b, i+1)
-	}
-	i++ // also where there is none, so that whoever looks at all of them comes to an end
-	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
-		i++
-	}
-	return min(i, len(b))
-}
-
-// quoted is the index behind the string that begins at i.
-func quoted(b string, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	return len(b)
-}
-
-// closingSoon is closing where a lot is skipped: what holds nothing of its own kind is over at the first bracket that is not in a string, which is
+// closingSoon is [jsonscan.Closing] where a lot is skipped: what holds nothing of its own kind is over at the first bracket that is not in a string, which is
 // found without a look at each byte.
 func closingSoon(b string, i int, open byte) int {
 	if n := strings.IndexByte(b[i:], open+('}'-'{')); n >= 0 {
@@ -232,26 +182,5 @@ func closingSoon(b string, i int, open byte) int {
 			return i + n + 1
 		}
 	}
-	return closing(b, i)
-}
-
-// closing is the index behind the bracket that closes what was opened before i.
-func closing(b string, i int) int {
-	for depth := 1; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			for i++; i < len(b) && b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(b)
+	return jsonscan.Closing(b, i)
 }
