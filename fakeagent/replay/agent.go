@@ -98,11 +98,6 @@ func build(entries []Entry, opts []Option, instance func(fakeagent.Config) (*fak
 	}
 	a.extraction = *x
 	a.rules = append(slices.Clone(x.normalisers), a.rules...)
-	for _, r := range a.rules {
-		if err := r.check(); err != nil {
-			return nil, err
-		}
-	}
 	a.Instance, err = instance(a.Config())
 	return a, err
 }
@@ -115,6 +110,11 @@ func (o *options) check() error {
 		return configuration("the speed is %v; use 0 for no waiting, or a number above it", o.speed)
 	case o.workspace.runner == nil:
 		return configuration("the runner is nil; leave WithRunner out for git on this machine")
+	}
+	for _, r := range o.rules {
+		if err := r.check(); err != nil {
+			return err
+		}
 	}
 	return o.features.Check()
 }

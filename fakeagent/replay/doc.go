@@ -7,7 +7,7 @@
 // A journal is JSON, an object a line, or one array of them. Each entry has a "kind", such as "prompt" or "tool", and a "source", which says who was
 // observed. A "prompt" of an agent begins a turn. The first line may be a header, as [Recorder] writes one:
 //
-//	{"kind":"journal","schema":1,"normalisers":["timestamps","paths"],"cwd":"/work/project"}
+//	{"kind":"journal","schema":1,"normalisers":["timestamp","path"],"cwd":"/work/project"}
 //
 // Without one it is a journal of the host outpost, whose form this is: its kinds and members mean here what they mean there. Members and kinds that
 // nobody knows are left alone; those that are known must be as they should be, and [New] names the entry that is not. [Read] says in which line and at

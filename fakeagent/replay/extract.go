@@ -180,7 +180,11 @@ func parseHeader(o *object, number int) (h header, err error) {
 	h.schema, h.cwd = newestSchema, o.str("cwd")
 	if list := o.get("normalisers"); list != nil {
 		for _, v := range elements(list) {
-			h.normalisers = append(h.normalisers, readNormaliser(v))
+			n := readNormaliser(v)
+			if err := n.wrong(); err != nil {
+				return h, fmt.Errorf("normalisers[%d]: %w", len(h.normalisers), err)
+			}
+			h.normalisers = append(h.normalisers, n)
 		}
 	}
 	return h, nil

@@ -608,6 +608,8 @@ var _ = Describe("A journal that is wrong", func() {
 		Entry("rules that are no list", `,"schema":1,"normalisers":"uuid"`, `normalisers is "uuid"; it must be an array`),
 		Entry("a rule of no name", `,"schema":1,"normalisers":["uuid",""]`, `normalisers[1] is ""; it must be the name of a built-in one, or an object with a "pattern" and a "replace"`),
 		Entry("a rule without a replacement", `,"schema":1,"normalisers":[{"pattern":"a"}]`, `normalisers[0] is {"pattern":"a"}; it must be the name of a built-in one, or an object with a "pattern" and a "replace"`),
+		Entry("a rule that there is not", `,"schema":1,"normalisers":["uuid","uid"]`, `normalisers[1]: unknown normaliser "uid", did you mean "uuid"? There are crlf, path, tempdir, branch, uuid, timestamp`),
+		Entry("a rule that does not compile", `,"schema":1,"normalisers":[{"pattern":"a(","replace":"b"}]`, "normalisers[0]: the pattern \"a(\" of a normaliser does not compile: \"error parsing regexp: missing closing ): `a(`\""),
 		Entry("a rule that is a number", `,"schema":1,"normalisers":[5]`, `normalisers[0] is 5; it must be the name of a built-in one, or an object with a "pattern" and a "replace"`),
 	)
 
