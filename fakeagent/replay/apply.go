@@ -86,7 +86,7 @@ func (g git) changed(ctx context.Context, paths []string) (changed []string, err
 		entry, path := strings.Fields(pair[0]), pair[len(pair)-1]
 		same := len(entry) == 5 && entry[4] == "M" && entry[0] == ":"+entry[1] && strings.HasPrefix(entry[1], "100") // a link is not what it links to
 		if same {
-			if same, err = g.written(ctx, path, entry[2]); err != nil {
+			if same, _, err = g.written(ctx, path, entry[2]); err != nil {
 				return nil, err
 			}
 		}
@@ -98,23 +98,23 @@ func (g git) changed(ctx context.Context, paths []string) (changed []string, err
 }
 
 // written is whether a file is what git writes for an object, whatever attributes it had at that time: byte for byte, or with line breaks of
-// Windows.
-func (g git) written(ctx context.Context, path, oid string) (bool, error) {
+// Windows. there is whether it can be read at all.
+func (g git) written(ctx context.Context, path, oid string) (same, there bool, err error) {
 	r, err := g.run(ctx, "", "hash-object", "--no-filters", "--", path)
-	if err != nil || r.ExitCode != 0 { // it is gone, for one
-		return false, err
+	if err != nil || r.ExitCode != 0 {
+		return false, false, err
 	}
 	is := strings.TrimSpace(string(r.Stdout))
 	if is == oid {
-		return true, nil
+		return true, true, nil
 	}
 	text, err := g.output(ctx, "", "cat-file", "blob", oid)
 	if err != nil {
-		return false, err
+		return false, true, err
 	}
 	windows := strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 	converted, err := g.line(ctx, windows, "hash-object", "--stdin")
-	return is == converted, err
+	return is == converted, true, err
 }
 
 // write makes files what the index has.

@@ -101,13 +101,13 @@ func (b *rebuilding) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inTheWay, err := b.untracked(ctx, paths)
+	inTheWay, hidden, err := b.known(ctx, paths)
 	if err != nil {
 		return err
 	}
 	if readable {
 		b.own = map[string]bool{}
-		for _, path := range slices.Concat(changed, inTheWay) {
+		for _, path := range slices.Concat(changed, inTheWay, hidden) {
 			b.own[path] = true
 		}
 	}
@@ -120,6 +120,35 @@ func (b *rebuilding) look(ctx context.Context) error {
 		Expected: "a workspace without changes, and without files that the commits make",
 		Actual:   strings.Join(actual, "; "),
 	})
+}
+
+// known are the files of those paths that git does not track, and those that it has been told not to look at, and that were changed: it would
+// take them for what the index has.
+func (b *rebuilding) known(ctx context.Context, paths []string) (untracked, hidden []string, err error) {
+	out, err := b.list(ctx, paths, "ls-files", "--others", "--stage", "-v", "-z")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, line := range out { // "? <path>", or "<tag> <mode> <id> <stage>", a tab, and the path
+		tag, rest := line[0], line[len("? "):]
+		if tag == '?' {
+			untracked = append(untracked, rest)
+			continue
+		}
+		entry, path, _ := strings.Cut(rest, "\t")
+		if tag != 'S' && (tag < 'a' || tag > 'z') || !slices.Contains(paths, path) {
+			continue
+		}
+		object := strings.Fields(entry)
+		same, there, err := b.written(ctx, path, object[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		if file := strings.HasPrefix(object[0], "100"); !file || there && !same { // in a sparse workspace most are not there
+			hidden = append(hidden, path)
+		}
+	}
+	return untracked, hidden, nil
 }
 
 // uncommitted are the tracked files that differ in the index or in the work tree.
