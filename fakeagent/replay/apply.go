@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -178,7 +179,12 @@ func (p patcher) restore(ctx context.Context, patch string) error {
 	if _, err := p.run(ctx, strings.Join(paths, "\x00"), "checkout-index", "--force", "--quiet", "-z", "--stdin"); err != nil {
 		return err
 	}
-	return p.remove(ctx, paths)
+	left, err := p.changed(ctx, paths)
+	for _, path := range left { // it ends at the first one whose filter fails
+		_, failed := p.output(ctx, "", "checkout-index", "--force", "--", path)
+		err = cmp.Or(err, failed)
+	}
+	return cmp.Or(err, p.remove(ctx, paths))
 }
 
 // remove removes those of some files that are not tracked.
