@@ -190,12 +190,13 @@ func (b *rebuilding) step(ctx context.Context, c *Commit, recordedParent string)
 	if err := ended(ctx); err != nil {
 		return err
 	}
+	moved := false
 	if c.Patch != "" {
 		if err := b.apply(ctx, c); err != nil {
 			return err
 		}
 		defer func() {
-			if err != nil && !b.keepFailed {
+			if err != nil && !moved && !b.keepFailed {
 				err = b.undo(ctx, c, err)
 			}
 		}()
@@ -218,15 +219,25 @@ func (b *rebuilding) step(ctx context.Context, c *Commit, recordedParent string)
 	if err != nil {
 		return err
 	}
-	if _, err := b.output(ctx, "", "update-ref", "-m", "commit (replayed)", "HEAD", oid, b.head); err != nil {
-		return err
+	_, failed := b.output(ctx, "", "update-ref", "-m", "commit (replayed)", "HEAD", oid, b.head)
+	if failed != nil && !b.moved(ctx, oid) {
+		return failed
 	}
+	moved = true
 	if oid != c.OID && tree == c.Tree && b.head == recordedParent {
 		b.warn(fmt.Sprintf("commit %.64q was made as %s, though nothing that it is made on differs: what was recorded of it is not all of it", c.OID, oid))
 	}
 	b.head = oid
 	b.made = append(b.made, oid)
-	return nil
+	return failed
+}
+
+// moved is whether HEAD is a commit by now: a command that was broken off may have done what it was to do.
+func (b *rebuilding) moved(ctx context.Context, oid string) bool {
+	ctx, cancel := undoing(ctx)
+	defer cancel()
+	head, err := b.line(ctx, "", "rev-parse", "--verify", "HEAD")
+	return err == nil && head == oid
 }
 
 // object is the commit object for a tree on HEAD.
