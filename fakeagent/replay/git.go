@@ -106,7 +106,9 @@ func newGit(r Runner, dir string, env map[string]string) git {
 		g.env[off] = "0"
 	}
 	g.env["GIT_NO_REPLACE_OBJECTS"] = "1"
+	g.env["GIT_GRAFT_FILE"] = "/dev/null"
 	return g.with("core.hooksPath="+os.DevNull, "core.fsmonitor=false", "core.safecrlf=false", "core.quotePath=true", "i18n.commitEncoding=UTF-8",
+		"advice.graftFileDeprecated=false", // it would be told of the file above
 		"apply.whitespace=nowarn", "apply.ignoreWhitespace=no")
 }
 
