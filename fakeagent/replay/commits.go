@@ -227,7 +227,7 @@ func (rec *recorder) index(ctx context.Context) (_ git, remove func(), err error
 	remove = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
 		defer cancel()
-		_, _ = rec.with("alias.drop=!rm -f --").run(ctx, "", "drop", file, file+".lock") // nobody reads what stays
+		_, _ = rec.with("alias.understudy-drop=!rm -f --").run(ctx, "", "understudy-drop", file, file+".lock") // nobody reads what stays
 	}
 	index := rec.with("core.splitIndex=false").withEnv("GIT_INDEX_FILE", file)
 	if _, err := index.output(ctx, "", "read-tree", rec.since.Commit+"^{tree}"); err != nil {

@@ -246,7 +246,7 @@ var _ = Describe("What was recorded of a workspace", func() {
 		r.commitFile("a", "2")
 		r.recorded(greetingBase)
 		Expect(r.runner.commands()).To(Equal([]string{
-			"rev-parse", "rev-list", "rev-parse", "read-tree", "cat-file", "diff-tree", "apply", "write-tree", "apply", "write-tree", "drop"}))
+			"rev-parse", "rev-list", "rev-parse", "read-tree", "cat-file", "diff-tree", "apply", "write-tree", "apply", "write-tree", "understudy-drop"}))
 	})
 })
 
