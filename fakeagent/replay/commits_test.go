@@ -192,6 +192,14 @@ var _ = Describe("What was recorded of a workspace", func() {
 		Expect(b.made).To(Equal([]string{r.head()}))
 	})
 
+	It("has names that are not UTF-8, where git is not to quote them", func() {
+		r := greetingRepo(GinkgoTB())
+		r.config("core.quotePath=false")
+		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("rev-parse", "HEAD:greet.txt")+",inval\xffid")
+		r.commitStaged("Odd")
+		Expect(r.recorded(greetingBase)).To(And(HaveField("Unavailable", BeEmpty()), HaveField("Commits", HaveLen(1))))
+	})
+
 	It("has the commits, the oldest first, with all that is in them", func() {
 		r := greetingRepo(GinkgoTB())
 		Expect(r.rebuildStrictly(greetingChanges(GinkgoTB())).err).NotTo(HaveOccurred())

@@ -179,6 +179,46 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		Expect(r.git("status", "--porcelain")).To(Equal("?? other.txt"))
 	})
 
+	It("may have them also where a commit makes one whose name could be a pattern", func() {
+		r.commitFile("*", "all")
+		changes := r.recorded(greetingBase)
+		w := r.clone(greetingBase)
+		w.write("other.txt", "mine")
+		Expect(w.rebuildStrictly(&changes).err).NotTo(HaveOccurred())
+		Expect(w.git("status", "--porcelain")).To(Equal("?? other.txt"))
+	})
+
+	// text is a change of a file that its patch has as text, with a space at the end of a line.
+	text := func() *replay.Changes {
+		r.write(".git/info/attributes", "* diff\n")
+		r.commitFile("greet.txt", "hello\nall \n")
+		r.commitFile("bye.txt", "farewell \n")
+		c := r.recorded(greetingBase)
+		return &c
+	}
+
+	It("has files in the way also where git takes the spaces of a patch for errors", func() {
+		changes := text()
+		w := r.clone(greetingBase)
+		w.config("apply.whitespace=error")
+		w.write("bye.txt", "mine")
+		Expect(w.rebuildStrictly(changes).kinds()).To(Equal([]replay.Kind{replay.KindDirty}))
+	})
+
+	It("has another text also where git is to leave spaces out of account", func() {
+		r.commitFile("greet.txt", "good day\n")
+		base := r.head()
+		r.write(".git/info/attributes", "* diff\n")
+		r.commitFile("greet.txt", "good day\nall\n")
+		changes := r.recorded(base)
+		w := r.clone(greetingBase)
+		w.config("apply.ignoreWhitespace=change")
+		w.commitFile("greet.txt", "good   day\n")
+		b := w.rebuild(&changes)
+		Expect(b.kinds()).To(Equal([]replay.Kind{replay.KindBaseline, replay.KindTree}))
+		Expect(b.err).To(HaveField("Hard", true))
+	})
+
 	// converted is a workspace with a file that git takes for changed when it looks closely, since it would not write its line breaks as they are.
 	converted := func() (*repo, *replay.Changes) {
 		r := newRepo(GinkgoTB())
@@ -206,6 +246,23 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		w, changes := converted()
 		Expect(os.Chmod(w.path("a.txt"), 0o755)).To(Succeed())
 		Expect(w.rebuildStrictly(changes).kinds()).To(Equal([]replay.Kind{replay.KindDirty}))
+	})
+
+	It("is also one with a link that leads elsewhere, even if what the old one led to is written there", func() {
+		link := func(r *repo, to string) {
+			_ = os.Remove(r.path("link"))
+			Expect(os.Symlink(to, r.path("link"))).To(Succeed())
+		}
+		link(r, "one")
+		base := r.commit("Link\n")
+		link(r, "two")
+		r.commit("Another one\n")
+		changes := r.recorded(base)
+		w := r.clone(base)
+		w.write("mine", "one")
+		link(w, "mine")
+		Expect(w.rebuildStrictly(&changes).kinds()).To(Equal([]replay.Kind{replay.KindDirty}))
+		Expect(os.Readlink(w.path("link"))).To(Equal("mine"))
 	})
 
 	DescribeTable("is gone on with where that is possible",
@@ -252,8 +309,9 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		}))
 	})
 
-	It("has what git says where a patch does not fit", func() {
+	It("has what git says where a patch does not fit, and not what the user has it tell of itself", func() {
 		inTheWay()
+		r.git("config", "--global", "trace2.normalTarget", "2")
 		b := r.rebuild(greetingChanges(GinkgoTB()))
 		Expect(b.err).To(Equal(&replay.Divergence{
 			Kind: replay.KindTree, Hard: true, Commit: greetingEnd, Expected: "931ef76b6da2d1e2848f27120ea372cc16581033",
