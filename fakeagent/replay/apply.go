@@ -85,7 +85,7 @@ func (g git) changed(ctx context.Context, paths []string) (changed []string, err
 	}
 	for pair := range slices.Chunk(out, 2) { // ":<mode> <mode> <id> <id> <what>", and the path
 		entry, path := strings.Fields(pair[0]), pair[len(pair)-1]
-		same := len(entry) == 5 && entry[4] == "M" && entry[0] == ":"+entry[1] && strings.HasPrefix(entry[1], "100") // a link is not what it links to
+		same := len(entry) == 5 && entry[0] == ":"+entry[1] && strings.HasPrefix(entry[1], "100") // a link is not what it links to
 		if same {
 			if same, _, err = g.written(ctx, path, entry[2]); err != nil {
 				return nil, err
