@@ -26,11 +26,10 @@ func overJournal(c replay.Changes) *replay.Changes {
 
 // history are changes of a workspace, which begin with a commit of their own.
 type history struct {
-	text  string
-	base  func(r *repo)
-	make  func(r *repo)
-	git   []string // options of git init
-	check func(r *repo)
+	text string
+	base func(r *repo)
+	make func(r *repo)
+	git  []string // options of git init
 }
 
 var histories = []history{
