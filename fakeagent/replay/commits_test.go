@@ -199,6 +199,19 @@ var _ = Describe("What was recorded of a workspace", func() {
 		Expect(r.recorded(greetingBase)).To(And(HaveField("Unavailable", BeEmpty()), HaveField("Commits", HaveLen(1))))
 	})
 
+	It("has submodules that git is to take no notice of", func() {
+		r := greetingRepo(GinkgoTB())
+		r.write(".gitmodules", "[submodule \"m\"]\n\tpath = m\n\turl = /nowhere\n\tignore = all\n")
+		r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",m")
+		r.git("add", ".gitmodules")
+		base := r.commitStaged("Submodule\n")
+		r.git("update-index", "--cacheinfo", "160000,"+strings.Repeat("2", 40)+",m")
+		r.commitStaged("Another one\n")
+		changes := r.recorded(base)
+		Expect(changes.Unavailable).To(BeEmpty())
+		Expect(r.clone(base).rebuildStrictly(&changes).made).To(Equal([]string{r.head()}))
+	})
+
 	It("has the commits, the oldest first, with all that is in them", func() {
 		r := greetingRepo(GinkgoTB())
 		Expect(r.rebuildStrictly(greetingChanges(GinkgoTB())).err).NotTo(HaveOccurred())

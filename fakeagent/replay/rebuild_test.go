@@ -240,6 +240,40 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		b := w.rebuildStrictly(changes)
 		Expect(b.err).NotTo(HaveOccurred())
 		Expect(b.made).To(Equal([]string{changes.Commits[0].OID}))
+		Expect(w.git("diff-files", "--name-only")).To(BeEmpty(), "git knows its files")
+	})
+
+	It("keeps a file that the user makes meanwhile, beside one whose line breaks git would change", func() {
+		w, _ := converted()
+		base := w.head()
+		w.git("add", "--renormalize", ".")
+		w.write("new", "new")
+		w.git("add", "new")
+		w.commitStaged("Renormalised, and more\n")
+		changes := w.recorded(base)
+		w.git("reset", "-q", "--hard", base)
+		Expect(os.Chtimes(w.path("a.txt"), time.Unix(1, 0), time.Unix(1, 0))).To(Succeed())
+		w.runner.around = func(ctx context.Context, c replay.Command, run runs) (replay.Result, error) {
+			if slices.Contains(c.Args, "--index") {
+				w.write("new", "mine")
+			}
+			return run(ctx, c)
+		}
+		Expect(w.rebuild(&changes).err).To(HaveField("Hard", true))
+		Expect(w.read("new")).To(Equal("mine"))
+		Expect(w.head()).To(Equal(base))
+	})
+
+	It("loses a file whose line breaks git would change, if a commit removes it", func() {
+		w, _ := converted()
+		base := w.head()
+		w.git("rm", "-q", "--cached", "a.txt")
+		w.commitStaged("Gone\n")
+		changes := w.recorded(base)
+		w.git("reset", "-q", "--hard", base)
+		Expect(os.Chtimes(w.path("a.txt"), time.Unix(1, 0), time.Unix(1, 0))).To(Succeed())
+		Expect(w.rebuildStrictly(&changes).err).NotTo(HaveOccurred())
+		Expect(w.read("a.txt")).To(Equal("(none)"))
 	})
 
 	It("is also one of which a mode has been changed, and no line break", func() {
