@@ -264,6 +264,28 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		Expect(w.head()).To(Equal(base))
 	})
 
+	It("is not one with line breaks of Windows, which git has written for attributes that are gone by now", func() {
+		r := newRepo(GinkgoTB())
+		r.write(".gitattributes", "*.txt text eol=crlf\n")
+		r.write("a.txt", "a\n")
+		base := r.commit("Base\n")
+		r.git("rm", "-q", ".gitattributes")
+		r.commitStaged("No attributes\n")
+		r.commitFile("a.txt", "b\n")
+		changes := r.recorded(base)
+		w := r.clone(base)
+		Expect(w.read("a.txt")).To(Equal("a\r\n"))
+		w.runner.around = func(ctx context.Context, c replay.Command, run runs) (replay.Result, error) {
+			if slices.Contains(c.Args, "--index") { // so that git looks closely
+				Expect(os.Chtimes(w.path("a.txt"), time.Unix(1, 0), time.Unix(1, 0))).To(Succeed())
+			}
+			return run(ctx, c)
+		}
+		Expect(w.rebuildStrictly(&changes).err).NotTo(HaveOccurred())
+		Expect(w.head()).To(Equal(r.head()))
+		Expect(w.read("a.txt")).To(Equal("b\n"))
+	})
+
 	It("loses a file whose line breaks git would change, if a commit removes it", func() {
 		w, _ := converted()
 		base := w.head()
