@@ -286,6 +286,22 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		Expect(w.read("a.txt")).To(Equal("b\n"))
 	})
 
+	DescribeTable("has its index back where a file cannot be written whose line breaks git would change", func(left string, how ...func(*replay.Workspace)) {
+		w, changes := converted()
+		w.runner.around = func(ctx context.Context, c replay.Command, run runs) (replay.Result, error) {
+			if gitCommand(c) == "checkout-index" && slices.Contains(c.Args, "--index") {
+				return replay.Result{ExitCode: 128, Stderr: []byte("fatal: full\n")}, nil
+			}
+			return run(ctx, c)
+		}
+		Expect(w.rebuildStrictly(changes, how...).err).To(MatchError("replay: git checkout-index: exit code 128: fatal: full"))
+		Expect(w.git("diff", "--cached", "--name-only")).To(Equal(left))
+		Expect(w.read("a.txt")).To(Equal("a\r\n"))
+	},
+		Entry("and nothing else is wanted", ""),
+		Entry("but not if that is to be kept", "a.txt", keepFailed),
+	)
+
 	It("loses a file whose line breaks git would change, if a commit removes it", func() {
 		w, _ := converted()
 		base := w.head()
