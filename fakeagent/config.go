@@ -91,7 +91,8 @@ type Config struct {
 
 	// Perform plays a turn in Go, where no script can say what happens: since it depends on how something outside went, for one. It takes the place
 	// of Script, and of Choose. It is called on the turn's goroutine, after turn.started; a steer that its steps awaited is another call, in the same
-	// turn. When ctx ends, the turn was interrupted, and Perform is to return. An error fails the turn, with its text as the message.
+	// turn. When ctx ends, the turn was interrupted, and Perform is to return. An error fails the turn, with its text as the message;
+	// one that is [context.Canceled] cancels it.
 	Perform func(ctx context.Context, p *Performance) error
 
 	// Probe is what the agent says of itself; its ID is also the Provider of its events. Without an ID it is as Script has it.

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,13 +28,11 @@ func (t *turn) perform() error {
 	t.debug("turn started")
 	t.label("Config.Perform")
 	err := t.th.in.cfg.Perform(t.ctx, p)
-	if err != nil || t.ctx.Err() != nil {
-		p.begun.settle(t.th)
-	}
+	p.begun.settle(t.th)
 	switch {
 	case err == nil, errors.As(err, new(*failure)):
 		return err
-	case t.ctx.Err() != nil:
+	case t.ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return errCanceled
 	}
 	return &failure{message: err.Error()}
@@ -54,7 +53,7 @@ func (p *Performance) Play(steps ...script.Step) error {
 }
 
 // Emit emits an event: the payload, ItemID and RequestID of e, and what was recorded of it; the rest is the turn's. What events begin and do
-// not end before Perform returns an error, or is interrupted, ends as it does in a script. The error is an event that is not a turn's to emit,
+// not end before Perform returns ends then, as it does where a script is interrupted. The error is an event that is not a turn's to emit,
 // such as turn.started, or an interrupt, after which nothing more is emitted.
 func (p *Performance) Emit(e event.Event) error {
 	switch {

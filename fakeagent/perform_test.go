@@ -3,6 +3,7 @@ package fakeagent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing/synctest"
 	"time"
 
@@ -61,6 +62,21 @@ var _ = Describe("A turn that is played in Go", func() {
 			return errors.New("the list is gone")
 		})
 		Expect(a.run("go")).To(And(EndFailed("the list is gone"), HaveItems(BeToolCall("List", WithError("canceled")), BeErrorItem("the list is gone"))))
+	})
+
+	It("ends what it has begun also if it has done well", func() {
+		a := performs(func(_ context.Context, p *fakeagent.Performance) error {
+			return p.Emit(event.Event{ItemID: "call", Payload: event.ItemStarted{Item: listing}})
+		})
+		Expect(a.run("go")).To(And(EndCompleted(), HaveItems(BeToolCall("List", WithError("canceled")))))
+	})
+
+	It("cancels the turn with an error that says so", func() {
+		a := performs(func(_ context.Context, p *fakeagent.Performance) error {
+			_ = p.Play(script.Say("no more"))
+			return fmt.Errorf("the user has gone: %w", context.Canceled)
+		})
+		Expect(a.run("go")).To(And(EndCanceled(), HaveItems(BeAssistantMessage("no more"))))
 	})
 
 	It("fails as a step does that fails the turn, and not for a call that fails", func() {

@@ -105,7 +105,7 @@ func (t *turn) end(err error) {
 	end := event.TurnCompleted{State: event.TurnEndCompleted}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		end = event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: f.message, ErrorCode: f.code}
-	} else if t.ctx.Err() != nil {
+	} else if errors.Is(err, errCanceled) || t.ctx.Err() != nil {
 		end.State = event.TurnEndInterrupted
 	}
 	t.debug("turn ended", "state", string(end.State))

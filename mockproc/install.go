@@ -149,8 +149,8 @@ func newInstalled(name string, s Scenario, o options) (in *Installed, dir string
 
 // portable says what of the options another process cannot have.
 func (o options) portable() error {
-	if a := o.agent; a.Files != nil || a.Shell != nil || a.MCP != nil || a.Spawn != nil || a.Logger != nil {
-		return errors.New("an agent in another process cannot have the Files, Shell, MCP, Spawn or Logger of this one")
+	if a := o.agent; a.Files != nil || a.Shell != nil || a.MCP != nil || a.Spawn != nil || a.Logger != nil || a.Perform != nil {
+		return errors.New("an agent in another process cannot have the Files, Shell, MCP, Spawn, Logger or Perform of this one")
 	}
 	if o.pipeSize != 0 {
 		return errors.New("PipeSize is for mocks; the pipes of another process are those of the system")

@@ -1,6 +1,7 @@
 package mockproc_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -203,6 +204,7 @@ var _ = Describe("An installed agent", func() {
 		Entry("with Files", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Files: fakeagent.OSFiles{}})),
 		Entry("with a Shell", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Shell: fakeagent.OSShell{}})),
 		Entry("with Spawn", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Spawn: func(*exec.Cmd) error { return nil }})),
+		Entry("with Perform", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Perform: func(context.Context, *fakeagent.Performance) error { return nil }})),
 		Entry("with a Logger", "x", mockproc.Scenario{}, foreign, mockproc.WithAgent(fakeagent.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})),
 	)
 	It("does not change the PATH of a test that runs in parallel to others", func() {
@@ -296,7 +298,7 @@ var _ = Describe("An installed agent", func() {
 	})
 })
 
-const foreign = "an agent in another process cannot have the Files, Shell, MCP, Spawn or Logger of this one"
+const foreign = "an agent in another process cannot have the Files, Shell, MCP, Spawn, Logger or Perform of this one"
 
 // ownEnvironment is a test that sets variables by itself.
 type ownEnvironment struct {

@@ -47,7 +47,8 @@ func (o options) wrong() error {
 }
 
 // WithAgent says how the agent plays: its speed, its seed, whether it may run commands, which client it calls MCP servers with. What it
-// plays is the scenario's to say, or that of Perform, if it has one: Script, Choose and DoorSteps are not looked at.
+// plays is the scenario's to say, or that of Perform, if it has one: Script, Choose and DoorSteps are not looked at. Such a Perform, which may be
+// that of a journal, goes with the scenario [Scripted], as others do something more when the turn is over, such as exit.
 func WithAgent(cfg fakeagent.Config) Option { return func(o *options) { o.agent = cfg } }
 
 // PipeSize is how many bytes stdout and stderr hold before the agent waits for who reads; [pipe.OSSize] is as in a real process. By
