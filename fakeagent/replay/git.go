@@ -60,10 +60,17 @@ func (OSRunner) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("%s was ended: %w", c.Args[0], context.Cause(ctx))
 	case errors.Is(err, exec.ErrNotFound):
 		return Result{}, fmt.Errorf("there is no %s in PATH; install it: %w", c.Args[0], err)
+	case err != nil && !folder(c.Dir):
+		return Result{}, fmt.Errorf("there is no folder %.200q to run %s in", c.Dir, c.Args[0])
 	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
 		return Result{}, fmt.Errorf("cannot run %s in %.60q: %w", c.Args[0], c.Dir, err)
 	}
 	return Result{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}, nil
+}
+
+func folder(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
 }
 
 // environment is what a command makes of one.
@@ -202,7 +209,12 @@ func oneLine(stderr []byte) string {
 // say nothing of it.
 func (g git) head(ctx context.Context) (Revision, error) {
 	out, err := g.line(ctx, "", "rev-parse", "--show-toplevel", "--show-cdup", "HEAD^{commit}", "HEAD^{tree}")
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "not a git repository"):
+		return Revision{}, process("%.200q is not a git repository; use the top level of a git work tree, or leave the commits out by WithoutWorkspace", g.dir)
+	case err != nil && strings.Contains(err.Error(), "unknown revision"):
+		return Revision{}, process("the git repository %.200q has no commit yet", g.dir)
+	case err != nil:
 		return Revision{}, err
 	}
 	lines := strings.Split(out, "\n") // the first of which is several where the name has a line break

@@ -99,7 +99,7 @@ var _ = Describe("Commands on this machine", func() {
 			Expect(err).To(MatchError(HavePrefix(message)))
 		},
 		Entry("if there is no such program", "understudy-no-such-program", "/", "there is no understudy-no-such-program in PATH; install it: "),
-		Entry("if there is no such directory", "true", "/no/such/directory", `cannot run true in "/no/such/directory": `),
+		Entry("if there is no such directory", "true", "/no/such/directory", `there is no folder "/no/such/directory" to run true in`),
 	)
 })
 

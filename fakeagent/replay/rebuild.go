@@ -89,7 +89,7 @@ func (b *rebuilding) refresh(ctx context.Context) error {
 
 // look finds what the user has in the workspace that is not committed.
 func (b *rebuilding) look(ctx context.Context) error {
-	changed, err := b.uncommitted(ctx)
+	staged, edited, err := b.uncommitted(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,14 @@ func (b *rebuilding) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	changed := slices.Concat(staged, edited)
 	if readable {
 		b.own = map[string]bool{}
 		for _, path := range slices.Concat(changed, inTheWay, hidden) {
 			b.own[path] = true
 		}
+		// What is not staged, and not in a commit, stays as it is.
+		changed = append(staged, slices.DeleteFunc(edited, func(path string) bool { return !slices.Contains(paths, path) })...)
 	}
 	if b.workspace.unclean || len(changed)+len(inTheWay) == 0 {
 		return nil
@@ -117,7 +120,7 @@ func (b *rebuilding) look(ctx context.Context) error {
 	actual := slices.DeleteFunc([]string{some("changed", changed), some("not tracked", inTheWay)}, func(s string) bool { return s == "" })
 	return b.diverged(&Divergence{
 		Kind:     KindDirty,
-		Expected: "a workspace without changes, and without files that the commits make",
+		Expected: "a workspace in which nothing is staged, and no file that the commits change or make is anybody's",
 		Actual:   strings.Join(actual, "; "),
 	})
 }
@@ -152,21 +155,20 @@ func (b *rebuilding) known(ctx context.Context, paths []string) (untracked, hidd
 }
 
 // uncommitted are the tracked files that differ in the index or in the work tree.
-func (b *rebuilding) uncommitted(ctx context.Context) ([]string, error) {
+func (b *rebuilding) uncommitted(ctx context.Context) (staged, edited []string, err error) {
 	out, err := b.output(ctx, "", "status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var paths, unstaged []string
 	for _, entry := range fields(out) {
-		path := entry[len("XY "):]
-		paths = append(paths, path)
-		if entry[0] == ' ' {
-			unstaged = append(unstaged, path)
+		if path := entry[len("XY "):]; entry[0] == ' ' {
+			edited = append(edited, path)
+		} else {
+			staged = append(staged, path)
 		}
 	}
-	changed, err := b.changed(ctx, unstaged)
-	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(unstaged, path) && !slices.Contains(changed, path) }), err
+	edited, err = b.changed(ctx, edited)
+	return staged, edited, err
 }
 
 // some names the first few paths.

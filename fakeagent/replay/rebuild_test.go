@@ -149,6 +149,16 @@ var _ = Describe("A workspace that is not as recorded", func() {
 			Expected: "56ef077a153a22a552fb32288831d723bbc3e26c", Actual: r.git("rev-parse", "HEAD^{tree}")}))
 	})
 
+	It("is none for a change that is not staged, in a file that no commit has, and that stays as it is", func() {
+		base := r.commitFile("y.txt", "y\n")
+		end := r.commitFile("bye.txt", "bye\n")
+		changes := r.recorded(base)
+		r.git("reset", "-q", "--hard", base)
+		r.write("y.txt", "mine")
+		Expect(r.rebuildStrictly(&changes).made).To(Equal([]string{end}))
+		Expect(r.read("y.txt")).To(Equal("mine"))
+	})
+
 	DescribeTable("ends a strict rebuild, which leaves all as it was",
 		func(mutate func(), want replay.Kind, how ...func(*replay.Workspace)) {
 			mutate()
@@ -376,7 +386,7 @@ var _ = Describe("A workspace that is not as recorded", func() {
 		}
 		Expect(r.rebuildStrictly(greetingChanges(GinkgoTB())).diverged[0]).To(Equal(replay.Divergence{
 			Kind:     replay.KindDirty,
-			Expected: "a workspace without changes, and without files that the commits make",
+			Expected: "a workspace in which nothing is staged, and no file that the commits change or make is anybody's",
 			Actual:   `changed: "a", "b", "c", "d", "e", and 3 more; not tracked: "bye.txt"`,
 		}))
 	})
@@ -605,11 +615,11 @@ var _ = Describe("A rebuild", func() {
 		Entry("where there is no repository", func() (*repo, string) {
 			r := newHome(GinkgoTB())
 			return r, r.dir
-		}, `git rev-parse: exit code 128: fatal: not a git repository`),
+		}, `".*" is not a git repository; use the top level of a git work tree, or leave the commits out by WithoutWorkspace`),
 		Entry("where nothing was committed yet", func() (*repo, string) {
 			r := newRepo(GinkgoTB())
 			return r, r.dir
-		}, `git rev-parse: exit code 128: .*unknown revision`),
+		}, `the git repository ".*" has no commit yet$`),
 		Entry("in a repository without a work tree", func() (*repo, string) {
 			r := greetingRepo(GinkgoTB())
 			r.git("config", "core.bare", "true")
@@ -618,7 +628,7 @@ var _ = Describe("A rebuild", func() {
 		Entry("in a directory that is not there", func() (*repo, string) {
 			r := greetingRepo(GinkgoTB())
 			return r, r.path("nowhere")
-		}, `git rev-parse: cannot run git in`),
+		}, `git rev-parse: there is no folder ".*nowhere" to run git in`),
 		Entry("while another git has the index", func() (*repo, string) {
 			r := greetingRepo(GinkgoTB())
 			r.write(".git/index.lock", "")
