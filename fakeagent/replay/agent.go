@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,9 @@ type Agent struct {
 	report   Report
 	owner    string // the thread that plays the journal
 	told     tokens // to the host, as usage
-	reopened bool   // the owner's session is another one than that of the turn before
+	playing  bool
+	ids      map[string]int // of the tool calls that a provider was told, how often
+	reopened bool           // the owner's session is another one than that of the turn before
 }
 
 var _ fakeagent.Provider = (*Agent)(nil)
@@ -57,7 +60,8 @@ func KeepFailed() Option { return func(o *options) { o.workspace.keepFailed = tr
 // WithRunner runs git for the workspace; by default it is [OSRunner].
 func WithRunner(r Runner) Option { return func(o *options) { o.workspace.runner = r } }
 
-// WithNormalisers are rules for the comparison of prompts, behind those that the journal has itself.
+// WithNormalisers are rules for the comparison of prompts, in addition to those that the journal has itself. The built-in ones are applied first, in
+// the order of [Normalisers], and then the others, as they are given.
 func WithNormalisers(rules ...Normaliser) Option {
 	return func(o *options) { o.rules = append(o.rules, rules...) }
 }
@@ -97,7 +101,7 @@ func build(entries []Entry, opts []Option, instance func(fakeagent.Config) (*fak
 		return nil, err
 	}
 	a.extraction = *x
-	a.rules = append(slices.Clone(x.normalisers), a.rules...)
+	a.rules = inOrder(append(slices.Clone(x.normalisers), a.rules...))
 	a.Instance, err = instance(a.Config())
 	return a, err
 }
@@ -120,7 +124,7 @@ func (o *options) check() error {
 }
 
 // ForTest is [New] for a test. At its end the agent is closed, and the test fails if a turn of the journal was not played, unless it has failed
-// before.
+// before. What was only a warning is logged then.
 func ForTest(t fakeagent.T, entries []Entry, opts ...Option) *Agent {
 	t.Helper()
 	a, err := build(entries, opts, func(cfg fakeagent.Config) (*fakeagent.Instance, error) { return fakeagent.NewT(t, cfg), nil })
@@ -129,6 +133,11 @@ func ForTest(t fakeagent.T, entries []Entry, opts ...Option) *Agent {
 	}
 	t.Cleanup(func() {
 		t.Helper()
+		if l, ok := t.(interface{ Logf(string, ...any) }); ok {
+			for _, w := range a.warnings() {
+				l.Logf("%v", w)
+			}
+		}
 		if f, ok := t.(interface{ Failed() bool }); a.leftOver || ok && f.Failed() {
 			return
 		}
@@ -227,6 +236,20 @@ func (a *Agent) Report() Report {
 		r.Dropped = map[string]int{}
 	}
 	return r
+}
+
+// warnings are all that was wrong and has ended nothing.
+func (a *Agent) warnings() (all []error) {
+	r := a.Report()
+	for _, d := range r.Divergences {
+		if a.policy == Warn && !d.Hard {
+			all = append(all, d)
+		}
+	}
+	for _, w := range r.Warnings {
+		all = append(all, errors.New("replay: "+w))
+	}
+	return all
 }
 
 // note changes the report.

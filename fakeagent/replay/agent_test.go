@@ -216,6 +216,13 @@ var _ = Describe("An agent that plays a journal", func() {
 		}
 	})
 
+	It("applies the built-in rules before others, each where it takes from no other what is its own", func() {
+		journal := append([]replay.Entry{replay.Entry(`{"kind":"journal","schema":1,"cwd":"/tmp/run1/001","normalisers":[{"pattern":"<w.*>","replace":"here"},"tempdir"]}`)}, recording(turns("in /tmp/run1/001/x and /tmp/y1", "1")...)...)
+		a := agentOf(journal, replay.WithoutWorkspace(), replay.WithNormalisers(replay.TempDirs, replay.Paths))
+		_, err := a.PlayTurn(context.Background(), replay.Request{Prompt: "in /tmp/run2/003/w/x and /tmp/y2", Cwd: "/tmp/run2/003/w"})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
 	It("reports what it has come to, for people and as JSON", func() {
 		a := agentOf(recording(turns("one", "1", "two", "2", "three", "3")...), replay.WithDivergence(replay.Warn))
 		_, err := a.PlayTurn(context.Background(), replay.Request{Prompt: "one"})
@@ -259,10 +266,29 @@ var _ = Describe("An agent for a test", func() {
 		Expect(failed.End()).To(HaveExactElements("something else"))
 	})
 
+	It("logs what was only a warning", func() {
+		t := &loggingTest{}
+		a := replay.ForTest(t, recording(turns("one", "1")...), replay.WithoutWorkspace(), replay.WithDivergence(replay.Warn))
+		_, err := a.PlayTurn(context.Background(), replay.Request{Prompt: "won"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(t.End()).To(BeEmpty())
+		Expect(t.logged).To(HaveExactElements(HavePrefix("replay: turn 1: the prompt is not the recorded one")))
+	})
+
 	It("fails the test at once for a journal that cannot be played", func() {
 		Expect(func() { replay.ForTest(&recorder.T{}, nil) }).To(PanicWith(HavePrefix("replay: ")))
 	})
 })
+
+// loggingTest is a test that has a log.
+type loggingTest struct {
+	recorder.T
+	logged []string
+}
+
+func (t *loggingTest) Logf(format string, args ...any) {
+	t.logged = append(t.logged, fmt.Sprintf(format, args...))
+}
 
 // failingTest is a test that knows whether it has failed.
 type failingTest struct{ recorder.T }

@@ -48,7 +48,8 @@ type Divergence struct {
 	ActualNormalised   string       `json:"actualNormalised,omitempty"`
 	Difference         *Difference  `json:"difference,omitempty"`
 
-	Remedy []Normaliser `json:"remedy,omitempty"` // the built-in rules that would have made both prompts alike after the others, if there are such
+	Unredacted bool         `json:"unredacted,omitempty"` // what was recorded has been redacted, and what was sent has not
+	Remedy     []Normaliser `json:"remedy,omitempty"`     // the built-in rules that would have made both prompts alike after the others, if there are such
 }
 
 // Difference is the first place in which two texts differ.
@@ -84,11 +85,11 @@ func (d *Divergence) lines() []string {
 	case KindDirty:
 		return []string{fmt.Sprintf("the workspace is not clean: %s; commit or remove what the recorded commits would carry off or run into", clipped(d.Actual))}
 	case KindBaseline:
-		begin := "the commit that the journal begins with"
+		begin := "the commit"
 		if d.Commit != "" {
-			begin = fmt.Sprintf("the commit %s, with which the journal begins", abbreviated(d.Commit))
+			begin = "commit " + abbreviated(d.Commit)
 		}
-		return d.treeLines("the workspace begins with other files", "check out "+begin)
+		return d.treeLines("the workspace begins with other files", "check out "+begin+", on which the recorded commits were made")
 	case KindTree:
 		if d.Hard {
 			return d.patchLines()
@@ -112,8 +113,8 @@ func (d *Divergence) treeLines(wrong, do string) []string {
 func (d *Divergence) patchLines() []string {
 	const most = 6
 	said := strings.Split(strings.TrimSpace(d.Actual), "\n")
-	lines := []string{"the patch of commit " + abbreviated(d.Commit) + " does not apply: " + clipped(said[0]) + "; the files that it changes must be as recorded"}
-	for _, s := range said[1:min(most, len(said))] {
+	lines := []string{"the patch of commit " + abbreviated(d.Commit) + " does not apply; the files that it changes must be as recorded"}
+	for _, s := range said[:min(most, len(said))] {
 		lines = append(lines, clipped(s))
 	}
 	if more := len(said) - most; more > 0 {
@@ -141,7 +142,10 @@ func (d *Divergence) promptLines() []string {
 	}
 	lines := append([]string{head}, excerpts(want, got, diff.Offset)...)
 	if len(d.Remedy) > 0 {
-		lines = append(lines, "with "+inWords(ruleNames(d.Remedy))+" they would be alike")
+		lines = append(lines, "with "+inWords(ruleNames(d.Remedy))+" they would be alike; see WithNormalisers")
+	}
+	if d.Unredacted {
+		lines = append(lines, "what was recorded has been redacted; give the same redaction by WithRedaction")
 	}
 	return lines
 }
@@ -160,7 +164,7 @@ func (d *Divergence) compared() (want, got string) {
 // in what it has made.
 func promptDivergence(turn int, recorded, live string, rules []Normaliser, recordedSide, liveSide side, redact func(string) string) *Divergence {
 	if redact != nil {
-		live = redact(live)
+		live, liveSide = redact(live), side{redact(liveSide.cwd), redact(liveSide.branch)}
 	}
 	if recorded == live {
 		return nil
@@ -177,11 +181,12 @@ func promptDivergence(turn int, recorded, live string, rules []Normaliser, recor
 		return nil
 	}
 	d := &Divergence{Kind: KindPrompt, Turn: turn, Expected: recorded, Actual: live, Normalisers: slices.Clone(rules), Difference: firstDifference(want, got)}
+	d.Unredacted = redact == nil && redactionMark.MatchString(recorded)
 	if want != recorded || got != live {
 		d.ExpectedNormalised, d.ActualNormalised = want, got
 	}
 	d.Remedy = remedy(rules, func(more []Normaliser) bool {
-		want, got := normalised(slices.Concat(rules, more))
+		want, got := normalised(inOrder(slices.Concat(rules, more)))
 		return want == got
 	})
 	return d

@@ -54,7 +54,7 @@ var _ = Describe("A divergence", func() {
 			`  recorded: "a\nb"`,
 			`  sent:     "a\r\nb"`,
 			`              ^`,
-			`  with crlf they would be alike`),
+			`  with crlf they would be alike; see WithNormalisers`),
 		Entry("a tab", "a\tb", "a b", nil,
 			`replay: turn 2: the prompt is not the recorded one; it differs at line 1, column 2 (byte 1)`,
 			`  recorded: "a\tb"`,
@@ -110,7 +110,7 @@ var _ = Describe("A divergence", func() {
 			`  recorded: "a\n/tmp/a"`,
 			`  sent:     "a\r\n/tmp/b"`,
 			`              ^`,
-			`  with crlf and tempdir they would be alike`),
+			`  with crlf and tempdir they would be alike; see WithNormalisers`),
 	)
 
 	It("of a prompt is none if both are alike after the rules, each by its own side", func() {
@@ -151,6 +151,11 @@ var _ = Describe("A divergence", func() {
 		Expect(replay.RedactedDivergence("key s3cr3t", "key s3cr3t", redact)).To(BeNil(), "a journal that was recorded without it")
 	})
 
+	It("of a prompt says so if only what was recorded has been redacted", func() {
+		Expect(replay.RedactedDivergence("key <redacted-1>", "key s3cr3t", nil)).To(MatchError(HaveSuffix("\n  what was recorded has been redacted; give the same redaction by WithRedaction")))
+		Expect(replay.RedactedDivergence("key <redacted-1>", "kay s3cr3t", replay.RedactValues("s3cr3t"))).To(MatchError(Not(ContainSubstring("WithRedaction"))))
+	})
+
 	DescribeTable("says what to do about",
 		func(d *replay.Divergence, want ...string) { Expect(d).To(MatchError(message(want...))) },
 		Entry("a journal that is over", &replay.Divergence{Kind: replay.KindExhausted, Turn: 3, Hard: true},
@@ -162,18 +167,18 @@ var _ = Describe("A divergence", func() {
 		Entry("a workspace that is not clean", &replay.Divergence{Kind: replay.KindDirty, Turn: 2, Expected: "a clean workspace", Actual: "bye.txt\nz.txt"},
 			`replay: turn 2: the workspace is not clean: bye.txt\nz.txt; commit or remove what the recorded commits would carry off or run into`),
 		Entry("a workspace that begins with other files", &replay.Divergence{Kind: replay.KindBaseline, Turn: 2, Expected: treeA, Actual: treeB},
-			`replay: turn 2: the workspace begins with other files: its tree is 71cad18ad3c8, not 56ef077a153a; check out the commit that the journal begins with`,
+			`replay: turn 2: the workspace begins with other files: its tree is 71cad18ad3c8, not 56ef077a153a; check out the commit, on which the recorded commits were made`,
 			`  recorded: tree `+treeA, `  found:    tree `+treeB),
 		Entry("a workspace that begins with another commit", &replay.Divergence{Kind: replay.KindBaseline, Turn: 2, Expected: treeA, Actual: treeB, Commit: someCommit},
-			`replay: turn 2: the workspace begins with other files: its tree is 71cad18ad3c8, not 56ef077a153a; check out the commit ee9ddef31545, with which the journal begins`,
+			`replay: turn 2: the workspace begins with other files: its tree is 71cad18ad3c8, not 56ef077a153a; check out commit ee9ddef31545, on which the recorded commits were made`,
 			`  recorded: tree `+treeA, `  found:    tree `+treeB),
 		Entry("a commit that has other files", &replay.Divergence{Kind: replay.KindTree, Turn: 2, Expected: treeA, Actual: treeB, Commit: someCommit},
 			`replay: turn 2: commit ee9ddef31545 has come to other files: its tree is 71cad18ad3c8, not 56ef077a153a; begin with the recorded files, and with nothing else that is staged`,
 			`  recorded: tree `+treeA, `  found:    tree `+treeB),
 		Entry("a patch that does not apply", &replay.Divergence{Kind: replay.KindTree, Turn: 2, Expected: treeA, Actual: "error: bye.txt: already exists in working directory\n", Commit: someCommit, Hard: true},
-			`replay: turn 2: the patch of commit ee9ddef31545 does not apply: error: bye.txt: already exists in working directory; the files that it changes must be as recorded`),
+			`replay: turn 2: the patch of commit ee9ddef31545 does not apply; the files that it changes must be as recorded`, `  error: bye.txt: already exists in working directory`),
 		Entry("a patch of many files that do not apply", &replay.Divergence{Kind: replay.KindTree, Turn: 2, Actual: "1\n2\n3\n4\n5\n6\n7\n" + strings.Repeat("8", 5000), Commit: someCommit, Hard: true},
-			`replay: turn 2: the patch of commit ee9ddef31545 does not apply: 1; the files that it changes must be as recorded`, "  2", "  3", "  4", "  5", "  6", "  … and 2 lines more"),
+			`replay: turn 2: the patch of commit ee9ddef31545 does not apply; the files that it changes must be as recorded`, "  1", "  2", "  3", "  4", "  5", "  6", "  … and 2 lines more"),
 		Entry("a step that is in no turn yet", &replay.Divergence{Kind: replay.KindDirty, Actual: "a"},
 			`replay: the workspace is not clean: a; commit or remove what the recorded commits would carry off or run into`),
 		Entry("a kind of its own", &replay.Divergence{Kind: "other", Turn: 1}, `replay: turn 1: other`),

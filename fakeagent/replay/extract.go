@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
@@ -17,6 +18,8 @@ const (
 	commitsKind  = "workspace-commits"
 	finishedKind = "dispatch-finished"
 	eventKind    = "event"
+
+	resumed = "resumed" // the mode of a steer that begins a turn
 )
 
 // header is what a journal says about itself.
@@ -72,6 +75,7 @@ type draft struct {
 	observed  Usage  // by its usage events
 	total     *Usage // of the pass, by its summary
 	continued bool   // in the next turn, by a steer
+	aborted   bool   // by the user, and then it was over
 }
 
 // attachment is what was recorded of the commits of a turn.
@@ -156,8 +160,12 @@ func (x *extractor) validate(kind *entryKind) error {
 		return unknownDecision(&x.entry)
 	}
 	if kind.agent && x.out.schema > 0 && x.entry.get(eventKind) != nil {
-		if m := anObject.check(x.entry.get(eventKind)); m != nil {
+		v := x.entry.get(eventKind)
+		if m := anObject.check(v); m != nil {
 			return m.in(eventKind)
+		}
+		if err := new(event.Event).UnmarshalJSON(v); err != nil {
+			return fmt.Errorf("event is no event of a provider: %w", err)
 		}
 	}
 	return nil
@@ -275,7 +283,7 @@ func (x *extractor) dispatchFinished() {
 		return
 	}
 	o := objectOf(v)
-	x.failure = &Failure{Code(o.str("code")), o.str("message")}
+	x.failure = &Failure{Code: Code(o.str("code")), Message: o.str("message")}
 	if !slices.Contains(codes, x.failure.Code) {
 		x.failure.Code = Process
 	}
@@ -307,7 +315,7 @@ func (x *extractor) agentEvent(kind *entryKind, e Entry) {
 		total := readUsage(x.entry.get("tokens"))
 		t.total, t.Metered = &total, true
 		x.current = nil
-	case kind.name == "steer" && x.entry.str("mode") == "resumed":
+	case kind.name == "steer" && x.entry.str("mode") == resumed:
 		x.resumed(x.entry.str("text"))
 	case kind.stored:
 		x.store(kind, e)
@@ -355,10 +363,11 @@ func (x *extractor) store(kind *entryKind, e Entry) {
 		t.Conversation = x.entry.str("id")
 	case "stopped":
 		t.Interrupted = t.Interrupted || x.entry.str("reason") == "steered"
+		t.aborted = x.entry.str("reason") == "aborted"
 	case "usage":
 		t.Metered = true
 		tokens := readUsage(x.entry.get("tokens"))
-		if c := x.entry.get("cumulative"); c != nil && c[0] == 't' {
+		if x.entry.flag("cumulative") {
 			t.observed = tokens.minus(t.before) // it counts from the beginning of the pass
 		} else {
 			t.observed = t.observed.plus(tokens)
@@ -368,11 +377,20 @@ func (x *extractor) store(kind *entryKind, e Entry) {
 
 func (x *extractor) event(kind *entryKind, e Entry) Event {
 	ev := Event{kind: kind.name, raw: string(e)}
-	if m := x.entry.member("text"); kind.says && m != nil && e[m.at] == '"' {
-		if plainText(e[m.at:m.end]) {
-			ev.text = ev.raw[m.at+1 : m.end-1]
-		} else {
-			ev.text = textOf(e[m.at:m.end])
+	text := func(key string) string { // which is often a part of raw
+		m := x.entry.member(key)
+		switch {
+		case m == nil || e[m.at] != '"':
+			return ""
+		case plainText(e[m.at:m.end]):
+			return ev.raw[m.at+1 : m.end-1]
+		}
+		return textOf(e[m.at:m.end])
+	}
+	if kind.says {
+		ev.text = text("text")
+		if x.out.schema > 0 {
+			ev.item = text("itemId")
 		}
 	}
 	if m := x.entry.member(eventKind); m != nil && kind.agent && x.out.schema > 0 {
@@ -415,28 +433,44 @@ func readUsage(v []byte) Usage {
 // finish makes turns of all drafts.
 func (x *extractor) finish() *extraction {
 	if withoutWorkspace := x.out.schema > 0 && x.out.cwd == ""; len(x.changes) == 0 && !withoutWorkspace {
-		x.drafts[len(x.drafts)-1].Changes = &Changes{Unavailable: "the journal was not recorded as replayable"}
+		why := "the journal was not recorded as replayable"
+		if x.out.schema > 0 {
+			why = "the recording has none; it was cut, or nobody closed it"
+		}
+		x.drafts[len(x.drafts)-1].Changes = &Changes{Unavailable: why}
 	}
 	for _, d := range x.drafts {
-		x.out.turns = append(x.out.turns, d.finish(x.failure))
+		x.out.turns = append(x.out.turns, d.finish(x.failure, x.out.schema > 0))
 	}
 	return &x.out
 }
 
-// finish is the turn. One that has no end has failed as the whole recording has.
-func (t *draft) finish(failure *Failure) Turn {
+// finish is the turn. One that has no end has failed as the whole recording has. ours is one of our own journals.
+func (t *draft) finish(failure *Failure, ours bool) Turn {
 	t.Text = t.said()
 	switch {
 	case t.total != nil:
 		t.Usage = t.total.minus(t.before)
 	case t.continued || t.Handover != nil:
 		t.Usage = t.observed
-	case failure != nil:
-		t.Failure = pointerTo(*failure)
 	default:
-		t.Failure = t.lastFailure()
+		t.Failure = t.whyFailed(failure, ours)
 	}
 	return t.Turn
+}
+
+// whyFailed is why a turn has no end. A journal of our own knows that of each turn; else what ended the recording counts before what the agent said.
+func (t *draft) whyFailed(failure *Failure, ours bool) *Failure {
+	own := t.lastFailure()
+	switch {
+	case ours && t.aborted:
+		return &Failure{Code: Aborted, Message: "the turn was interrupted when it was recorded"}
+	case failure != nil && (own == nil || !ours):
+		return pointerTo(*failure)
+	case own != nil:
+		return own
+	}
+	return &Failure{Code: Process, Message: "the recorded turn did not finish"}
 }
 
 // said is what the agent gave as its result, or else what it said, or else its raw output.
@@ -469,8 +503,9 @@ func (t *draft) all(kind string) (texts []string) {
 func (t *draft) lastFailure() *Failure {
 	for _, e := range slices.Backward(t.Events) {
 		if e.kind == "failure" {
-			return &Failure{Process, e.member("message")}
+			o := objectOf([]byte(e.raw))
+			return &Failure{Process, o.str("message"), int(o.count("status"))}
 		}
 	}
-	return &Failure{Process, "the recorded turn did not finish"}
+	return nil
 }

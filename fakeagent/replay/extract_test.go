@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -415,7 +416,7 @@ var _ = Describe("An event of a journal", func() {
 		Entry("as a thought", agents("reasoning", withText("x")), "x"),
 		Entry("without escapes", agents("text", `"text":"a\u00e9\n\ud83d\ude00\"\/"`), "aé\n😀\"/"),
 		Entry("with a replacement for what is no character", agents("text", `"text":"a\ud83d`+"\xff"+`"`), "a\ufffd\ufffd"),
-		Entry("as nothing, where a piece has none", agents("text-delta", `"text":5`), ""),
+		Entry("as nothing, where a piece has none", agents("text-delta"), ""),
 		Entry("but not of a steer", agents("steer", withText("x"), `"mode":"injected"`), ""),
 	)
 
@@ -459,12 +460,25 @@ var _ = Describe("A journal of our own", func() {
 	})
 
 	It("has executor events in the entries of the agent, and as such", func() {
-		x := extracted(header(), prompted("a"), agents("tool", `"name":"n","event": {"type":"item.started", "n":1}`), agents("event", `"event":{"type":"novel"}`), said("x"), summed(1, 0, 1))
+		x := extracted(header(), prompted("a"), agents("tool", `"name":"n","event": {"type":"item.started", "payload":{}}`), agents("event", `"event":{"type":"novel","payload":{}}`), said("x"), summed(1, 0, 1))
 		var got []string
 		for _, e := range x.Turns[0].Events {
 			got = append(got, e.Kind()+e.Executor())
 		}
-		Expect(got).To(Equal([]string{`tool{"type":"item.started", "n":1}`, `event{"type":"novel"}`, "text"}))
+		Expect(got).To(Equal([]string{`tool{"type":"item.started", "payload":{}}`, `event{"type":"novel","payload":{}}`, "text"}))
+	})
+
+	It("is refused an executor event that is none", func() {
+		e := refusedFor(header(), prompted("a"), agents("event", `"event":{"type":"item.started","payload":5}`))
+		Expect(e.Error()).To(HavePrefix("replay: entry 2 (event): event is no event of a provider: "))
+	})
+
+	It("says of each turn why it has no end, and of all the others what the recording says", func() {
+		x := extracted(header(), prompted("a"), failed("f"), prompted("b"), agents("stopped", `"reason":"aborted"`), prompted("c"), finished(`"error":{"code":"timeout","message":"m"}`))
+		Expect(x.Turns).To(HaveExactElements(
+			HaveField("Failure", HaveValue(Equal(replay.Failure{Code: replay.Process, Message: "f"}))),
+			HaveField("Failure", And(HaveField("Code", replay.Aborted), MatchError(context.Canceled))),
+			HaveField("Failure", HaveValue(Equal(replay.Failure{Code: "timeout", Message: "m"})))))
 	})
 
 	It("is the only one in which that means something", func() {

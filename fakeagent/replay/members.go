@@ -75,6 +75,12 @@ func (o *object) str(key string) string {
 	return ""
 }
 
+// flag is whether a member is true.
+func (o *object) flag(key string) bool {
+	v := o.get(key)
+	return len(v) > 0 && v[0] == 't'
+}
+
 // count is the number of a member that has the shape of one.
 func (o *object) count(key string) int64 {
 	n, _ := wholeNumber(o.get(key))

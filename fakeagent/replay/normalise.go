@@ -59,6 +59,16 @@ func Normalisers() []Normaliser {
 	return []Normaliser{CRLF, Paths, TempDirs, Branches, UUIDs, Timestamps}
 }
 
+// inOrder are rules as they are applied: each built-in one once, where it takes from no other what is its own, and then the others.
+func inOrder(rules []Normaliser) (ordered []Normaliser) {
+	for _, n := range Normalisers() {
+		if slices.Contains(rules, n) {
+			ordered = append(ordered, n)
+		}
+	}
+	return append(ordered, slices.DeleteFunc(slices.Clone(rules), func(n Normaliser) bool { return n.Name != "" })...)
+}
+
 // Pattern is a normaliser of your own, for what matches a regular expression. In its replacement ${1} is what the first group has, as
 // [regexp.Regexp.ReplaceAllString] has it.
 func Pattern(expression, replace string) Normaliser {
@@ -259,6 +269,7 @@ func mayBeTimestamp(rest string) bool {
 const placeholder = `<(?:workspace|branch|timestamp|(?:tempdir|uuid|redacted)-\d+)>`
 
 var (
+	redactionMark = regexp.MustCompile(`<redacted-\d+>`)
 	isPlaceholder = regexp.MustCompile(`^` + placeholder + `$`)
 	endsInFolder  = regexp.MustCompile(`(?:` + placeholder + `|[\pL\pN_.~})-]|(?:^|[^:/])/+)$`) // or in a variable, such as ${HOME}; not so file://
 )
@@ -398,7 +409,7 @@ func beginsInName(after string) bool {
 // spellings are the ways in which a folder may be written, the longest first. A root has none: it is in every path.
 func spellings(cwd string) (all []string) {
 	cwd = strings.TrimRight(cwd, `/\`)
-	if !strings.ContainsAny(cwd, `/\`) || strings.ContainsAny(cwd, "<>") {
+	if !strings.ContainsAny(cwd, `/\`) || strings.ContainsAny(redactionMark.ReplaceAllString(cwd, ""), "<>") {
 		return nil
 	}
 	slashed := strings.ReplaceAll(cwd, `\`, "/")

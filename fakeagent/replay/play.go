@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -56,16 +58,17 @@ type Played struct {
 // Play plays a turn, and those that go on with it since the user had steered it, as they were recorded: each is told as the steer that it was. What
 // comes back is the last one's, but for the usage and the commits, which are those of all.
 func (a *Agent) Play(ctx context.Context, r Request) (Played, error) {
-	return a.play(ctx, r, &observer{r, a.source})
+	return a.play(ctx, r, &observer{r, a.source}, true)
 }
 
 // PlayTurn plays one turn, and where it was handed over to other agents, theirs. A host that steers by itself asks [Agent.PendingSteering]
 // afterwards.
 //
 // The error is a [*Divergence]; a [*Failure] that was recorded, which comes after all that was done before it; or an [*Error]: of the code
-// [Configuration] before anything was played, [Process] where a command failed, [Aborted] where ctx has ended. A turn that was taken stays taken.
+// [Configuration] before anything was played, such as while another turn is; [Process] where a command failed, [Aborted] where ctx has ended. A turn
+// that was taken stays taken.
 func (a *Agent) PlayTurn(ctx context.Context, r Request) (Played, error) {
-	return a.playTurn(ctx, r, &observer{r, a.source})
+	return a.play(ctx, r, &observer{r, a.source}, false)
 }
 
 // audience hears what is played.
@@ -76,16 +79,21 @@ type audience interface {
 	pause(ctx context.Context, d time.Duration) error
 }
 
-func (a *Agent) play(ctx context.Context, r Request, to audience) (Played, error) {
+// play plays a turn, and those that resume it if they are wanted.
+func (a *Agent) play(ctx context.Context, r Request, to audience, resumptions bool) (Played, error) {
+	if !a.begins() {
+		return Played{}, configuration("another turn of this journal is played; turns are played one after the other, so wait for its end")
+	}
+	defer a.ends()
 	began := time.Now()
 	all, err := a.playTurn(ctx, r, to)
-	for err == nil {
+	for err == nil && resumptions {
 		steers := a.PendingSteering()
 		if steers == nil {
 			break
 		}
 		for _, text := range steers {
-			if err := to.hear(newEvent("steer", map[string]any{"text": text, "mode": "resumed"})); err != nil {
+			if err := to.hear(newEvent("steer", map[string]any{"text": text, "mode": resumed})); err != nil {
 				return all, err
 			}
 		}
@@ -98,13 +106,28 @@ func (a *Agent) play(ctx context.Context, r Request, to audience) (Played, error
 		}
 		all = next
 	}
+	if err == nil && r.Transcript != "" { // which is that of the whole
+		all.Usage = a.features.TurnUsage(&all.Usage, r.Transcript)
+	}
 	all.Duration = time.Since(began)
 	return all, err
 }
 
+func (a *Agent) begins() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	began := !a.playing
+	a.playing = true
+	return began
+}
+
+func (a *Agent) ends() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.playing = false
+}
+
 func (a *Agent) playTurn(ctx context.Context, r Request, to audience) (out Played, err error) {
-	began := time.Now()
-	defer func() { out.Duration = time.Since(began) }()
 	env, err := a.admit(r)
 	if err != nil {
 		return out, err
@@ -127,7 +150,7 @@ func (a *Agent) playTurn(ctx context.Context, r Request, to audience) (out Playe
 		}
 		commits, err := a.commits(ctx, t, number, r.Cwd, env, to)
 		out.Commits = append(out.Commits, commits...)
-		out.Usage, out.Conversation = out.Usage.plus(a.usage(t, r.Transcript)), t.Conversation
+		out.Usage, out.Conversation = out.Usage.plus(a.usage(t)), t.Conversation
 		switch {
 		case err != nil:
 			return out, err
@@ -143,16 +166,19 @@ func (a *Agent) playTurn(ctx context.Context, r Request, to audience) (out Playe
 }
 
 // usage is that of a turn.
-func (a *Agent) usage(t *Turn, transcript string) Usage {
+func (a *Agent) usage(t *Turn) Usage {
 	if !t.Metered {
-		return a.features.TurnUsage(nil, transcript)
+		return a.features.TurnUsage(nil, "")
 	}
-	return a.features.TurnUsage(&t.Usage, transcript)
+	return a.features.TurnUsage(&t.Usage, "")
 }
 
 // admit refuses what the agent cannot do. It returns the environment of its commands.
 func (a *Agent) admit(r Request) (env map[string]string, err error) {
-	if r.Fork {
+	switch {
+	case r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !path.IsAbs(r.Cwd):
+		err = configuration("the Cwd of a request is %.60q, which is not absolute", r.Cwd)
+	case r.Fork:
 		err = a.features.CheckFork()
 	}
 	if err == nil && r.Continuation != Begin {
@@ -173,6 +199,9 @@ func (a *Agent) ended(t *Turn, out Played) (Played, error) {
 	if t.Failure != nil {
 		failure := *t.Failure
 		return out, &failure
+	}
+	if t.Interrupted { // and so it never came to its end
+		return out, nil
 	}
 	return out, a.features.Finished(t.Events, out.Status)
 }
@@ -203,6 +232,9 @@ func (a *Agent) diverged(d *Divergence, to audience) error {
 }
 
 func (a *Agent) warns(err error, to audience) error {
+	if !errors.As(err, new(*Divergence)) {
+		a.note(func(r *Report) { r.Warnings = append(r.Warnings, err.Error()) })
+	}
 	if a.warned != nil {
 		a.warned(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -172,6 +173,35 @@ var _ = Describe("A turn that is played from a journal", func() {
 	})
 
 	Describe("of a context that ends", func() {
+		It("makes no commits any more, and is no turn that is over if it ends with them", func() {
+			for _, when := range []string{"behind the last event", "behind the last commit"} {
+				r := greetingRepo(GinkgoTB())
+				ctx, cancel := context.WithCancel(context.Background())
+				if when == "behind the last commit" {
+					r.runner.around = func(running context.Context, c replay.Command, run runs) (replay.Result, error) {
+						if gitCommand(c) == "update-ref" && slices.Contains(c.Args, greetingEnd) {
+							defer cancel()
+						}
+						return run(running, c)
+					}
+				}
+				a := replay.ForTest(GinkgoT(), greeting(), replay.WithRunner(r.runner))
+				played, err := a.Play(ctx, replay.Request{Prompt: "Make the greeting polite.", Cwd: r.dir, Observe: func(o replay.Observation) {
+					if when == "behind the last event" && a.RemainingTurns() == 0 && o.Event.Kind() == "usage" {
+						cancel()
+					}
+				}})
+				cancel()
+				Expect(err).To(ofCode(replay.Aborted), when)
+				if made := []string{greetingOne, greetingEnd}; when == "behind the last commit" {
+					Expect(played.Commits).To(Equal(made))
+				} else {
+					Expect(played.Commits).To(BeEmpty())
+					Expect(r.head()).To(Equal(greetingBase))
+				}
+			}
+		})
+
 		It("is not taken if it had ended before", func() {
 			a := agentOf(greeting())
 			gone, cancel := context.WithCancelCause(ctx)
@@ -209,6 +239,25 @@ var _ = Describe("A turn that is played from a journal", func() {
 			Expect(time.Since(began)).To(Equal(1500 * time.Millisecond))
 			Expect(seen.kinds()).To(Equal([]string{"conversation"}))
 		})
+	})
+
+	It("is one at a time: while it is played no other one is", func() {
+		a := agentOf(recording(turns("one", "1", "two", "2")...))
+		var other error
+		_, err := a.PlayTurn(context.Background(), replay.Request{Prompt: "one", Observe: func(replay.Observation) {
+			_, other = a.PlayTurn(context.Background(), replay.Request{Prompt: "two"})
+		}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(other).To(And(ofCode(replay.Configuration), MatchError(ContainSubstring("wait for its end"))))
+		_, err = a.PlayTurn(context.Background(), replay.Request{Prompt: "two"})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("is refused a folder that is not absolute, and is not taken", func() {
+		a := agentOf(recording(turns("one", "1")...))
+		_, err := a.PlayTurn(context.Background(), replay.Request{Prompt: "one", Cwd: "sub/folder"})
+		Expect(err).To(And(ofCode(replay.Configuration), MatchError(ContainSubstring(`"sub/folder", which is not absolute`))))
+		Expect(a.RemainingTurns()).To(Equal(1))
 	})
 
 	DescribeTable("takes as long as it is told to", bubble.InBubble, func(speed float64, offsets ...time.Duration) {
@@ -328,6 +377,27 @@ var _ = Describe("What an agent can do", func() {
 		a := agentOf(recording(prompt("go"), says("a"), `{"kind":"finished"}`, summary), replay.WithFeatures(f))
 		_, err = a.PlayTurn(ctx, replay.Request{Prompt: "go"})
 		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("has no end where the user steered it, and needs none", func() {
+		f := replay.ReplayFeatures()
+		f.RequiresFinishedEvent = replay.Yes
+		a := agentOf(recording(prompt("go"), says("a"), `{"kind":"stopped","reason":"steered"}`, `{"kind":"steer","mode":"resumed","text":"x"}`, says("b"), `{"kind":"finished"}`, summary), replay.WithFeatures(f))
+		Expect(a.Play(context.Background(), replay.Request{Prompt: "go"})).To(HaveField("Text", "b"))
+	})
+
+	It("counts a transcript once, however many parts a turn has", func() {
+		f := replay.ReplayFeatures()
+		f.TranscriptUsage = func(text string) (u replay.Usage, ok bool) {
+			return replay.Usage{Input: 7, Output: 2}, text == "all of it"
+		}
+		fallback := `{"kind":"fallback","from":{"index":0,"name":"claude"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`
+		for _, journal := range [][]replay.Entry{
+			recording(prompt("go"), fallback, prompt("x"), summary),
+			recording(prompt("go"), says("a"), `{"kind":"steer","mode":"resumed","text":"x"}`, says("b"), summary),
+		} {
+			Expect(agentOf(journal, replay.WithFeatures(f)).Play(context.Background(), replay.Request{Prompt: "go", Transcript: "all of it"})).To(HaveField("Usage", replay.Usage{Input: 7, Output: 2}))
+		}
 	})
 
 	It("decides where the usage comes from", func() {

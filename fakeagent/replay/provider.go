@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -80,7 +81,11 @@ func (a *Agent) perform(ctx context.Context, p *fakeagent.Performance) error {
 	a.reopened = false
 	a.mu.Unlock()
 	s := &stage{a: a, p: p}
-	if _, err := a.play(ctx, r, s); err != nil {
+	_, err := a.play(ctx, r, s, true)
+	if f := (*Failure)(nil); errors.As(err, &f) && f.Code != Aborted {
+		return p.Play(script.FailStep{Message: f.Message, Code: f.Status})
+	}
+	if err != nil {
 		return err
 	}
 	return s.settle()
@@ -93,6 +98,7 @@ type stage struct {
 
 	count   int    // of messages and calls
 	message string // the id of the one whose pieces come; "" is none
+	pieces  []byte // of it
 	thought string // likewise
 	open    []call // the calls that run, in order
 
@@ -102,6 +108,7 @@ type stage struct {
 
 // call is a tool call that runs.
 type call struct {
+	recorded string // the id that the journal has
 	id, name string
 	input    json.RawMessage
 }
@@ -143,51 +150,77 @@ func (s *stage) id(kind string) string {
 }
 
 func (s *stage) hear(e Event) error {
-	if e.executor != "" {
+	switch e.kind {
+	case "tool", "tool-result", "fallback":
 		s.message, s.thought = "", ""
+	}
+	if e.executor != "" {
 		return s.again(e)
 	}
 	switch e.kind {
 	case "text-delta":
-		return s.say(e.text, false)
+		return s.say(e, false)
 	case "text":
-		return s.say(e.text, true)
+		return s.say(e, true)
 	case "reasoning":
-		if s.thought == "" {
-			s.thought = s.id("r")
-		}
 		s.message = ""
-		return s.emit(s.thought, event.Delta{Stream: event.ReasoningText, Text: e.text})
-	}
-	s.message, s.thought = "", ""
-	switch e.kind {
+		if s.thought == "" || e.item != "" {
+			s.thought = s.idOf(e, "r")
+		}
+		return s.piece(s.thought, event.ReasoningText, e.text)
 	case "tool":
 		return s.begins(s.read(e))
 	case "tool-result":
 		return s.ends(s.read(e))
 	case "usage":
-		return s.uses(e)
+		return s.uses(s.read(e))
 	case "fallback":
-		return s.reroutes(e)
+		if err := s.settle(); err != nil {
+			return err
+		}
+		return s.reroutes(readHandover(s.read(e)))
+	case "steer":
+		if o := s.read(e); o.str("mode") == resumed {
+			s.message, s.thought = "", ""
+			return errors.Join(s.drop(e.kind), s.settle())
+		}
 	}
-	return s.drop(e.kind)
+	return s.drop(e.kind) // such as raw output, between the pieces of a message
 }
 
 // say is a piece of a message, or all of one; a whole one that came in pieces adds nothing.
-func (s *stage) say(text string, whole bool) error {
-	came := s.message != ""
-	if !came {
-		s.message = s.id("a")
+func (s *stage) say(e Event, whole bool) error {
+	s.thought = ""
+	began := s.message != "" && (e.item == "" || e.item == s.message)
+	if whole && began && string(bytes.TrimSpace(s.pieces)) == strings.TrimSpace(e.text) {
+		s.message = ""
+		return nil
+	}
+	if !began || whole {
+		s.message, s.pieces = s.idOf(e, "a"), s.pieces[:0]
 	}
 	id := s.message
-	s.thought = ""
+	s.pieces = append(s.pieces, e.text...)
 	if whole {
 		s.message = ""
-		if came {
-			return nil
-		}
 	}
-	return s.emit(id, event.Delta{Stream: event.AssistantText, Text: text})
+	return s.piece(id, event.AssistantText, e.text)
+}
+
+// piece emits text, if there is any.
+func (s *stage) piece(id string, stream event.Stream, text string) error {
+	if text == "" {
+		return nil
+	}
+	return s.emit(id, event.Delta{Stream: stream, Text: text})
+}
+
+// idOf is the id that a message had, or else a new one.
+func (s *stage) idOf(e Event, kind string) string {
+	if e.item != "" {
+		return e.item
+	}
+	return s.id(kind)
 }
 
 // read is the entry of an event, until the next one is read.
@@ -198,23 +231,47 @@ func (s *stage) read(e Event) *object {
 }
 
 func (s *stage) begins(o *object) error {
-	c := call{id: o.str("callId"), name: o.str("name"), input: bytes.Clone(o.get("input"))}
-	if c.id == "" {
+	c := call{recorded: o.str("callId"), name: o.str("name"), input: bytes.Clone(o.get("input"))}
+	if c.id = s.a.unused(c.recorded); c.id == "" {
 		c.id = s.id("t")
 	}
 	s.open = append(s.open, c)
 	return s.emit(c.id, event.ItemStarted{Item: c.item(event.InProgress)})
 }
 
-func (s *stage) ends(o *object) error {
-	c := call{id: o.str("callId"), name: o.str("name")}
-	if at := slices.IndexFunc(s.open, func(began call) bool { return began.id == c.id }); at >= 0 {
-		c.input = s.open[at].input
-		s.open = slices.Delete(s.open, at, at+1)
+// unused is the id of a call, with a number behind it if there was one of that id before: to a provider's host an id is one call for ever.
+func (a *Agent) unused(id string) string {
+	if id == "" {
+		return ""
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ids == nil {
+		a.ids = map[string]int{}
+	}
+	if a.ids[id]++; a.ids[id] > 1 {
+		return fmt.Sprintf("%s-%d", id, a.ids[id])
+	}
+	return id
+}
+
+// ends ends the newest call of an id, or one that nobody has seen begin.
+func (s *stage) ends(o *object) error {
+	at := len(s.open) - 1
+	for at >= 0 && s.open[at].recorded != o.str("callId") {
+		at--
+	}
+	if at < 0 {
+		if err := s.begins(o); err != nil {
+			return err
+		}
+		at = len(s.open) - 1
+	}
+	c := s.open[at]
+	s.open = slices.Delete(s.open, at, at+1)
 	item := c.item(event.Completed)
 	item.Data = timeline.Unknown{Input: c.input, Output: bytes.Clone(o.get("preview"))}
-	if o.get("isError")[0] == 't' {
+	if o.flag("isError") {
 		item.Status, item.Error = event.Failed, o.str("preview")
 	}
 	return s.emit(c.id, event.ItemCompleted{Item: item})
@@ -222,7 +279,8 @@ func (s *stage) ends(o *object) error {
 
 // settle ends the calls that the turn has left open, since no turn of a provider leaves any.
 func (s *stage) settle() error {
-	for _, c := range s.open {
+	for ; len(s.open) > 0; s.open = s.open[1:] {
+		c := s.open[0]
 		item := c.item(event.Failed)
 		item.Error = "the journal has no result of this call"
 		if err := s.emit(c.id, event.ItemCompleted{Item: item}); err != nil {
@@ -239,18 +297,12 @@ func (c call) item(status event.ItemStatus) event.Item {
 // tokens are those that a thread has used.
 type tokens struct{ input, cached, output int }
 
-func (s *stage) uses(e Event) error {
-	var u struct {
-		Tokens     Usage
-		Cumulative bool
-	}
-	if err := json.Unmarshal([]byte(e.raw), &u); err != nil {
-		return process("event usage: %w", err)
-	}
-	last := tokens{int(u.Tokens.Input), int(u.Tokens.Cached), int(u.Tokens.Output)}
+func (s *stage) uses(o *object) error {
+	u := readUsage(o.get("tokens"))
+	last := tokens{int(u.Input), int(u.Cached), int(u.Output)}
 	s.a.mu.Lock()
 	all := &s.a.told
-	if u.Cumulative {
+	if o.flag("cumulative") {
 		last = tokens{max(0, last.input-all.input), max(0, last.cached-all.cached), max(0, last.output-all.output)}
 	}
 	all.input, all.cached, all.output = all.input+last.input, all.cached+last.cached, all.output+last.output
@@ -263,11 +315,7 @@ func (s *stage) uses(e Event) error {
 	return s.emit("", event.TokenUsageUpdated{Usage: usage})
 }
 
-func (s *stage) reroutes(e Event) error {
-	var h Handover
-	if err := json.Unmarshal([]byte(e.raw), &h); err != nil {
-		return process("event fallback: %w", err)
-	}
+func (s *stage) reroutes(h *Handover) error {
 	text, err := json.Marshal(map[string]string{"fromModel": h.From.model(), "toModel": h.To.model(), "reason": h.Message})
 	if err != nil {
 		return err

@@ -81,6 +81,47 @@ var _ = Describe("A host whose provider plays a journal", func() {
 		Expect(pieces).To(Equal([]string{"a-1-1 he", "a-1-1 llo", "a-1-2 whole", "r-1-3 hm", "r-1-3 m", "a-1-4 torn", "a-1-5 after"}))
 	})
 
+	It("hears a message once, whatever came between its pieces, and none that says nothing", func(ctx SpecContext) {
+		usage, raw := `{"kind":"usage","tokens":{"input":1,"cached":0,"output":1}}`, entry("raw", "value", "{}")
+		host, _, all := hosted(recording(prompt("go"), raw, entry("text-delta", "text", "he"), raw, entry("text-delta", "text", "llo"), usage, says("hello\n"), raw,
+			says(""), entry("text-delta", "text", ""), `{"kind":"text-delta"}`, entry("reasoning", "text", ""), `{"kind":"reasoning"}`, says("x"), summary))
+		Expect(host.RunPrompt(ctx, "go")).To(HaveItems(BeAssistantMessage("hello"), BeAssistantMessage("x")))
+		Expect(all.events).To(BeWellFormed())
+	})
+
+	It("has an id of its own for each call, also where the journal has one again, in that turn or in another", func(ctx SpecContext) {
+		begin, end := `{"kind":"tool","name":"a","input":1,"callId":"1"}`, `{"kind":"tool-result","name":"a","callId":"1","isError":false,"preview":"A","characters":1}`
+		host, _, all := hosted(recording(prompt("one"), end, begin, begin, end, end, summary, prompt("two"), begin, end, summary))
+		run := host.RunPrompt(ctx, "one")
+		Expect(run).To(HaveItems(BeToolCall("a", WithCallID("1")), BeToolCall("a", WithCallID("1-2"), WithOutput("A")), BeToolCall("a", WithCallID("1-3"), WithOutput("A"))))
+		Expect(host.SendPrompt(ctx, run.AgentID, "two")).To(HaveItems(BeToolCall("a", WithCallID("1-4"), WithOutput("A"))))
+		Expect(all.events).To(BeWellFormed())
+	})
+
+	It("has the end of calls that were open when the user steered, or another agent went on", func(ctx SpecContext) {
+		begin := `{"kind":"tool","name":"a","input":1,"callId":"1"}`
+		host, _, all := hosted(recording(prompt("go"), begin, `{"kind":"steer","mode":"resumed","text":"x"}`, begin,
+			`{"kind":"fallback","from":{"index":0.0,"name":"claude"},"to":{"index":1e0,"name":"codex"},"failure":"quota","message":"used up"}`, prompt("x"), says("done"), summary))
+		Expect(host.RunPrompt(ctx, "go")).To(And(EndCompleted(), HaveItems(BeToolCall("a", WithError("the journal has no result of this call")),
+			BeToolCall("a", WithError("the journal has no result of this call")), BeAssistantMessage("done"))))
+		Expect(all.events).To(BeWellFormed())
+	})
+
+	It("has the end of what a provider had left open when it was recorded", func(ctx SpecContext) {
+		host, _, all := hosted([]replay.Entry{replay.Entry(`{"kind":"journal","schema":1}`), replay.Entry(`{"kind":"prompt","source":"agent","text":"go"}`),
+			replay.Entry(`{"kind":"tool","source":"agent","name":"x","callId":"c","event":{"type":"item.started","itemId":"c","payload":{"itemType":"dynamic_tool_call","status":"inProgress","title":"x"}}}`),
+			replay.Entry(`{"kind":"event","source":"agent","event":{"type":"request.opened","itemId":"c","requestId":"q","payload":{"requestType":"command_execution_approval"}}}`),
+			replay.Entry(`{"kind":"summary","source":"agent","durationMs":1,"status":0,"tokens":{"input":0,"cached":0,"output":0}}`)})
+		Expect(host.RunPrompt(ctx, "go")).To(EndCompleted())
+		Expect(all.events).To(BeWellFormed())
+	})
+
+	It("counts usage in whatever way its numbers are written", func(ctx SpecContext) {
+		host, _, all := hosted(recording(prompt("go"), `{"kind":"usage","tokens":{"input":1e2,"cached":0.0,"output":1.0},"Cumulative":"x"}`, summary))
+		Expect(host.RunPrompt(ctx, "go")).To(EndCompleted())
+		Expect(all.events).To(EmitEvents(event.TokenUsageUpdated{Usage: event.TokenUsage{UsedTokens: 101, TotalProcessedTokens: 101, InputTokens: 100, OutputTokens: 1, LastUsedTokens: 101, LastInputTokens: 100, LastOutputTokens: 1}}))
+	})
+
 	It("sees calls as they ran: side by side, failed, without an id, without a beginning", func(ctx SpecContext) {
 		host, _, _ := hosted(recording(prompt("go"),
 			`{"kind":"tool","name":"a","input":1,"callId":"1"}`, `{"kind":"tool","name":"b","input":2,"callId":"2"}`,
@@ -174,6 +215,14 @@ var _ = Describe("A host whose provider plays a journal", func() {
 		Expect(err).To(And(MatchError(replay.ErrOwned), MatchError(ContainSubstring(`thread "b"`))))
 		Expect(a.StopSession(ctx, "b")).To(Succeed())
 		Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "b"})).To(Succeed())
+	})
+
+	It("has it for one thread also where each thread has an instance of its own", func(ctx SpecContext) {
+		a := replay.ForTest(GinkgoT(), recording(turns("one", "1", "two", "2")...), replay.WithoutWorkspace(), replay.AllowUnplayed())
+		host := timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("first", fakeagent.NewT(GinkgoT(), a.Config())), timelinekit.WithProvider("second", fakeagent.NewT(GinkgoT(), a.Config())))
+		Expect(host.RunPrompt(ctx, "one", timelinekit.AgentID("a"), timelinekit.Provider("first"))).To(EndCompleted())
+		Expect(host.RunPrompt(ctx, "two", timelinekit.AgentID("b"), timelinekit.Provider("second"))).To(EndFailed(ContainSubstring(`it is played by thread "a"`)))
+		Expect(a.RemainingTurns()).To(Equal(1))
 	})
 
 	It("cannot go on in a session that was closed, unless there is a storage for conversations", func(ctx SpecContext) {

@@ -3,7 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +32,13 @@ type gated interface {
 	Gate(threadID, name string) *fakeagent.Gate
 }
 
+// piece is a piece of a message, of a thought or of some other text.
+type piece struct {
+	at time.Time
+	id string
+	event.Delta
+}
+
 // recorded is a provider that is recorded.
 type recorded struct {
 	fakeagent.Provider
@@ -39,76 +46,68 @@ type recorded struct {
 
 	sending sync.Mutex // one prompt at a time, so that they are in the order of their turns
 
-	mu      sync.Mutex
-	thread  string
-	prompts []string // of the turns that have not started yet
-	began   time.Time
-	usage   Usage // of the turn
-	message string
-	text    strings.Builder // of the message
-	failed  bool            // the turn has told why
+	mu     sync.Mutex
+	thread string                 // the first one that anything was heard of
+	sent   []*fakeagent.TurnInput // whose turns have not started yet
+	began  time.Time
+	usage  Usage   // of the turn
+	total  Usage   // of the thread
+	pieces []piece // of the message that comes
+	whole  string  // the id of the message before
+	failed bool    // the turn has told why
 }
 
 func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID string, err error) {
 	if in.TurnID != "" {
-		if turnID, err = p.Provider.SendTurn(ctx, in); err == nil && p.mine(in.ThreadID) {
-			p.r.Add(SourceAgent, "steer", map[string]any{"text": in.Text, "mode": "injected"})
+		turnID, err = p.Provider.SendTurn(ctx, in)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err == nil && p.thread == in.ThreadID {
+			p.said()
+			p.add("steer", map[string]any{"text": in.Text, "mode": "injected"})
 		}
 		return turnID, err
 	}
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	if !p.mine(in.ThreadID) {
-		return p.Provider.SendTurn(ctx, in)
-	}
 	p.mu.Lock()
-	p.prompts = append(p.prompts, in.Text) // before its turn starts, which it may before SendTurn returns
+	p.sent = append(p.sent, &in) // before its turn starts, which it may before SendTurn returns
 	p.mu.Unlock()
 	if turnID, err = p.Provider.SendTurn(ctx, in); err != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.prompts = p.prompts[:len(p.prompts)-1]
+		p.sent = slices.DeleteFunc(p.sent, func(other *fakeagent.TurnInput) bool { return other == &in })
 	}
 	return turnID, err
 }
 
-// mine says whether a thread is the one that is recorded: the first one that anything is heard of.
-func (p *recorded) mine(thread string) bool {
+// hear records an event.
+func (p *recorded) hear(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.thread == "" {
-		p.thread = thread
+		p.thread = e.ThreadID
 	}
-	return p.thread == thread
-}
-
-// hear records an event.
-func (p *recorded) hear(e event.Event) {
-	if !p.mine(e.ThreadID) {
+	if p.thread != e.ThreadID {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	d, isText := e.Payload.(event.Delta)
-	if isText && d.Stream == event.AssistantText {
-		if p.message != e.ItemID {
+	if d, ok := e.Payload.(event.Delta); ok {
+		if len(p.pieces) > 0 && (p.pieces[0].id != e.ItemID || p.pieces[0].Stream != d.Stream) {
 			p.said()
 		}
-		p.message = e.ItemID
-		p.text.WriteString(d.Text)
-		p.add("text-delta", map[string]any{"text": d.Text})
+		p.pieces = append(p.pieces, piece{time.Now(), e.ItemID, d})
 		return
 	}
-	p.said()
+	if _, beside := e.Payload.(event.TokenUsageUpdated); !beside { // which may come in the middle of a message
+		p.said()
+	}
 	switch v := e.Payload.(type) {
 	case event.TurnStarted:
 		p.begins()
 	case event.TurnCompleted:
 		p.ends(v)
 	case event.RuntimeError:
-		p.fails(v.Message)
-	case event.Delta:
-		p.add("reasoning", map[string]any{"text": v.Text})
+		p.fails(v.Message, 0)
 	case event.ItemStarted:
 		p.item("tool", e, v.Item)
 	case event.ItemCompleted:
@@ -124,21 +123,43 @@ func (p *recorded) hear(e event.Event) {
 
 func (p *recorded) add(kind string, fields map[string]any) { p.r.Add(SourceAgent, kind, fields) }
 
-// said records a message whose pieces are all there.
+// said records a message whose pieces are all there. They are recorded as they came, unless something that must not be in a journal is cut by them.
 func (p *recorded) said() {
-	if p.text.Len() > 0 {
-		p.add("text", map[string]any{"text": p.text.String()})
+	if len(p.pieces) == 0 {
+		return
 	}
-	p.text.Reset()
-	p.message = ""
+	pieces, whole := p.pieces, p.pieces[0]
+	p.pieces = nil
+	whole.Text = ""
+	for _, part := range pieces {
+		whole.Text += part.Text
+	}
+	if !p.r.mayCut(pieces, whole.Text) {
+		pieces = []piece{whole}
+	}
+	for _, part := range pieces {
+		switch fields := map[string]any{"text": part.Text, "itemId": part.id}; part.Stream {
+		case event.AssistantText:
+			p.r.addAt(part.at, SourceAgent, "text-delta", fields)
+		case event.ReasoningText:
+			p.r.addAt(part.at, SourceAgent, "reasoning", fields)
+		default:
+			p.r.addAt(part.at, SourceAgent, eventKind, asEvent(event.Event{ItemID: part.id, Payload: part.Delta}, map[string]any{}))
+		}
+	}
+	if whole.Stream == event.AssistantText {
+		p.add("text", map[string]any{"text": whole.Text, "itemId": whole.id})
+		p.whole = whole.id
+	}
 }
 
 func (p *recorded) begins() {
 	prompt := ""
-	if len(p.prompts) > 0 {
-		prompt, p.prompts = p.prompts[0], p.prompts[1:]
+	if at := slices.IndexFunc(p.sent, func(in *fakeagent.TurnInput) bool { return in.ThreadID == p.thread }); at >= 0 {
+		prompt = p.sent[at].Text
+		p.sent = slices.Delete(p.sent, at, at+1)
 	}
-	p.began, p.usage, p.failed = time.Now(), Usage{}, false
+	p.began, p.usage, p.whole, p.failed = time.Now(), Usage{}, "", false
 	p.add("prompt", map[string]any{"text": prompt})
 }
 
@@ -148,7 +169,7 @@ func (p *recorded) ends(end event.TurnCompleted) {
 		p.add("summary", map[string]any{"durationMs": time.Since(p.began).Milliseconds(), "status": 0, "tokens": p.usage})
 		return
 	case event.TurnEndFailed:
-		p.fails(end.Ending().Message)
+		p.fails(end.Ending().Message, end.ErrorCode)
 	default:
 		p.add("stopped", map[string]any{"reason": "aborted"})
 	}
@@ -156,9 +177,13 @@ func (p *recorded) ends(end event.TurnCompleted) {
 }
 
 // fails records why a turn fails, once.
-func (p *recorded) fails(message string) {
-	if !p.failed {
-		p.add("failure", map[string]any{"message": message})
+func (p *recorded) fails(message string, status int) {
+	fields := map[string]any{"message": message}
+	if status != 0 {
+		fields["status"] = status
+	}
+	if !p.failed || status != 0 {
+		p.add("failure", fields)
 	}
 	p.failed = true
 }
@@ -167,6 +192,8 @@ func (p *recorded) fails(message string) {
 func (p *recorded) item(kind string, e event.Event, item event.Item) {
 	fields := map[string]any{"name": item.Title, "callId": e.ItemID}
 	switch {
+	case kind == "tool-result" && item.ItemType == event.AssistantMessage && p.whole != e.ItemID: // it did not come in pieces
+		kind, fields = "text", map[string]any{"text": item.Detail}
 	case !item.ItemType.IsTool():
 		kind, fields = eventKind, map[string]any{}
 	case kind == "tool":
@@ -186,21 +213,32 @@ func (p *recorded) item(kind string, e event.Event, item event.Item) {
 	p.again(kind, e, fields)
 }
 
-// uses records the usage of the last call to the model, where the event tells it, or else all of it.
+// uses records the usage of the last call to the model: what the event tells of that, or else what has come to the thread's.
 func (p *recorded) uses(e event.Event, u event.TokenUsage) {
 	tokens := Usage{Input: int64(u.LastInputTokens), Cached: int64(u.LastCachedInputTokens), Output: int64(u.LastOutputTokens)}
-	fields := map[string]any{}
+	total := Usage{Input: int64(u.InputTokens), Cached: int64(u.CachedInputTokens), Output: int64(u.OutputTokens)}
 	if tokens == (Usage{}) {
-		tokens = Usage{Input: int64(u.InputTokens), Cached: int64(u.CachedInputTokens), Output: int64(u.OutputTokens)}
-		fields["cumulative"] = true
+		tokens = total.minus(p.total)
 	}
-	fields["tokens"] = tokens
+	if p.total = p.total.plus(tokens); total != (Usage{}) {
+		p.total = total
+	}
+	if tokens == (Usage{}) && u.UsedTokens > 0 { // of whose kinds nothing is told
+		tokens.Complete = new(bool)
+	}
 	p.usage = p.usage.plus(tokens)
-	p.again("usage", e, fields)
+	p.again("usage", e, map[string]any{"tokens": tokens})
 }
 
 // again records an event as it was, too.
 func (p *recorded) again(kind string, e event.Event, fields map[string]any) {
+	if fields = asEvent(e, fields); fields != nil {
+		p.add(kind, fields)
+	}
+}
+
+// asEvent adds the event as it was to an entry; nil: it is no JSON, and so it is nobody's.
+func asEvent(e event.Event, fields map[string]any) map[string]any {
 	text, err := e.MarshalJSON()
 	var as struct {
 		Type         string          `json:"type"`
@@ -213,8 +251,8 @@ func (p *recorded) again(kind string, e event.Event, fields map[string]any) {
 		err = json.Unmarshal(text, &as)
 	}
 	if err != nil {
-		return // an event that is no JSON is nobody's
+		return nil
 	}
 	fields[eventKind] = as
-	p.add(kind, fields)
+	return fields
 }

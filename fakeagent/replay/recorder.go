@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -47,18 +46,20 @@ type Recorder struct {
 
 // SecretError is a journal that was not saved, since something in it has the shape of a secret.
 type SecretError struct {
+	Name     string // of the file
 	Findings []Finding
 }
 
 func (e *SecretError) Error() string {
-	var all strings.Builder
-	for i, f := range e.Findings {
-		if i > 0 {
-			all.WriteString("; ")
-		}
-		all.WriteString(f.String())
+	const most = 10
+	all := "replay: " + e.Name + " was not saved, since it would have what looks like a secret; replace such values by RecorderConfig.Redact"
+	for _, f := range e.Findings[:min(most, len(e.Findings))] {
+		all += "\n  " + f.String()
 	}
-	return "replay: the journal was not saved: " + all.String() + "; replace such values by RecorderConfig.Redact"
+	if more := len(e.Findings) - most; more > 0 {
+		all += fmt.Sprintf("\n  … and %d more", more)
+	}
+	return all
 }
 
 // NewRecorder begins a journal in a file. Until it is closed the file has .partial behind its name; what is in it when a process dies can be read.
@@ -97,7 +98,7 @@ func NewRecorder(ctx context.Context, name string, cfg RecorderConfig) (*Recorde
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.write(newEvent(headerKind, h).raw)
+	r.put(newEvent(headerKind, h).raw, headerKind)
 	r.add("sandbox", "dispatch-start", nil)
 	return r, nil
 }
@@ -120,6 +121,22 @@ func (r *Recorder) Add(source Source, kind string, fields map[string]any) {
 	if kind == "summary" {
 		r.end(context.Background())
 	}
+}
+
+// addAt adds an entry of something that was before now.
+func (r *Recorder) addAt(at time.Time, source Source, kind string, fields map[string]any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entry(at, source, kind, fields)
+}
+
+// mayCut is whether the pieces of a text have nothing of what must not be in a journal, as they are redacted and searched one by one.
+func (r *Recorder) mayCut(pieces []piece, whole string) bool {
+	redacted := ""
+	for _, p := range pieces {
+		redacted += r.cfg.Redact(p.Text)
+	}
+	return len(pieces) < 2 || redacted == r.cfg.Redact(whole) && len(findSecrets(quoteJSON(whole))) == 0
 }
 
 // settle ends a turn that has no summary.
@@ -177,17 +194,32 @@ type scope struct {
 
 // add is Add. r.mu is locked.
 func (r *Recorder) add(source Source, kind string, fields map[string]any) {
+	r.entry(time.Now(), source, kind, fields)
+}
+
+func (r *Recorder) entry(at time.Time, source Source, kind string, fields map[string]any) {
 	r.seq++
-	e := envelope{Kind: kind, Seq: r.seq, At: time.Now().UTC().Truncate(time.Millisecond), Source: source, Scope: scope{DispatchID: "d1"}, Label: r.cfg.Label}
+	e := envelope{Kind: kind, Seq: r.seq, At: at.UTC().Truncate(time.Millisecond), Source: source, Scope: scope{DispatchID: "d1"}, Label: r.cfg.Label}
 	if source == SourceAgent || source == SourceHarness {
 		e.Pass, e.Scope.Pass = r.pass, r.pass
 	}
 	entry, err := compose(e, fields)
-	if err == nil {
-		entry, err = redactEntry(entry, r.cfg.Redact)
-	}
 	if err != nil {
-		r.fails(fmt.Errorf("replay: entry %d (%s) cannot be recorded: %w", r.seq, kind, err))
+		r.fails(r.unrecordable(kind, err))
+		return
+	}
+	r.put(string(entry), kind)
+}
+
+func (r *Recorder) unrecordable(kind string, err error) error {
+	return fmt.Errorf("replay: entry %d (%s) cannot be recorded: %w", r.seq, kind, err)
+}
+
+// put writes an entry, redacted, unless there is a secret in it.
+func (r *Recorder) put(text, kind string) {
+	entry, err := redactEntry(Entry(text), r.cfg.Redact)
+	if err != nil {
+		r.fails(r.unrecordable(kind, err))
 		return
 	}
 	if found := findSecrets(entry); len(found) > 0 {
@@ -198,6 +230,11 @@ func (r *Recorder) add(source Source, kind string, fields map[string]any) {
 		return // not even into the file that is not saved
 	}
 	r.write(string(entry))
+	if o := objectOf(entry); kind == commitsKind && o.str("unavailable") != "" { // be it that a redaction has made them so
+		why := fmt.Sprintf("the commits of turn %d: %s", r.pass, o.str("unavailable"))
+		r.warnings = append(r.warnings, why)
+		r.add("git", "warning", map[string]any{"message": why})
+	}
 }
 
 // compose is an entry of its envelope and its members.
@@ -255,11 +292,7 @@ func (r *Recorder) Warnings() []string {
 
 func (r *Recorder) changes(c *Changes) {
 	r.committed = true
-	if c.Unavailable != "" {
-		r.warnings = append(r.warnings, fmt.Sprintf("the commits of turn %d: %s", r.pass, c.Unavailable))
-		r.add("git", "warning", map[string]any{"message": r.warnings[len(r.warnings)-1]})
-	}
-	fields := map[string]any{"turn": r.pass}
+	fields := map[string]any{}
 	text, err := marshal(c)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)
@@ -276,7 +309,9 @@ func (r *Recorder) Close(ctx context.Context, run error) error {
 	if r.file == nil {
 		return errors.New("replay: the recorder is closed already")
 	}
-	r.end(ctx)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit) // a run that was canceled has commits, too
+	defer cancel()
+	r.end(late)
 	if r.cfg.Dir != "" && !r.committed {
 		r.changes(&Changes{Baseline: &r.base, Commits: []Commit{}})
 	}
@@ -293,7 +328,7 @@ func (r *Recorder) Close(ctx context.Context, run error) error {
 	switch {
 	case len(r.findings) > 0:
 		_ = os.Remove(r.partial())
-		return &SecretError{r.findings}
+		return &SecretError{r.name, r.findings}
 	case r.failed != nil:
 		return r.failed
 	}
@@ -302,9 +337,14 @@ func (r *Recorder) Close(ctx context.Context, run error) error {
 
 // failureOf is a failure in the words of journals.
 func failureOf(err error) Failure {
-	f := Failure{Process, err.Error()}
+	f := Failure{Code: Process, Message: err.Error()}
 	var coded interface{ Code() string }
+	failure, wrong := (*Failure)(nil), (*Error)(nil)
 	switch {
+	case errors.As(err, &failure):
+		return Failure{failure.Code, err.Error(), failure.Status}
+	case errors.As(err, &wrong):
+		f.Code = wrong.Code
 	case errors.Is(err, context.Canceled):
 		f.Code = Aborted
 	case errors.As(err, &coded) && slices.Contains(codes, Code(coded.Code())):

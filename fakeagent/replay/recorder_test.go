@@ -72,11 +72,158 @@ var _ = Describe("A recorder", func() {
 			} else {
 				got = again.SendPrompt(ctx, "a", prompt)
 			}
-			Expect(got.Timeline.Items().String()).To(Equal(items.String()))
-			Expect(got.Ending.Kind).To(Equal(run.Ending.Kind))
-			Expect(got.Ending.Message).To(Equal(run.Ending.Message))
+			Expect(got).To(haveItemsOf(run))
+			Expect(got.Ending).To(Equal(run.Ending))
 		}
 	})
+
+	// again is a run of the journal that was recorded.
+	again := func(ctx SpecContext, prompt string, opts ...replay.Option) (timeline.Run, []event.Event) {
+		GinkgoHelper()
+		a := replay.ForTest(GinkgoT(), read(), opts...)
+		all := &told{}
+		a.Subscribe(all.hear)
+		return timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("replay", a)).RunPrompt(ctx, prompt, timelinekit.AgentID("a")), all.events
+	}
+	// performed is a run of an agent that emits events, recorded.
+	performed := func(ctx SpecContext, err error, events ...event.Event) (timeline.Run, []event.Event) {
+		GinkgoHelper()
+		r := record(replay.RecorderConfig{})
+		run, all := emits(ctx, r, err, events...)
+		Expect(r.Close(ctx, errors.New("the disk is full"))).To(Succeed())
+		return run, all
+	}
+	piece := func(stream event.Stream, id, text string) event.Event {
+		return event.Event{ItemID: id, Payload: event.Delta{Stream: stream, Text: text}}
+	}
+	usage := func(u event.TokenUsage) event.Event { return event.Event{Payload: event.TokenUsageUpdated{Usage: u}} }
+	whole := event.Event{ItemID: "m", Payload: event.ItemCompleted{Item: event.Item{ItemType: event.AssistantMessage, Status: event.Completed, Detail: "hello"}}}
+
+	DescribeTable("has what a replay plays again, event by event:",
+		func(ctx SpecContext, failure error, events ...event.Event) {
+			run, told := performed(ctx, failure, events...)
+			got, toldAgain := again(ctx, "go")
+			Expect(got).To(haveItemsOf(run))
+			Expect(got.Ending).To(Equal(run.Ending))
+			Expect(toldAgain).To(HaveLen(len(told)))
+			for i, e := range told {
+				Expect(toldAgain[i].ItemID).To(Equal(e.ItemID))
+				if _, counted := e.Payload.(event.TokenUsageUpdated); !counted {
+					Expect(toldAgain[i].Payload).To(Equal(e.Payload))
+				}
+			}
+		},
+		Entry("a message in pieces, a thought, and the rest of the message", nil, piece(event.AssistantText, "m", "he"), piece(event.ReasoningText, "r", "x"), piece(event.AssistantText, "m", "llo")),
+		Entry("thoughts that are two", nil, piece(event.ReasoningText, "r1", "one"), piece(event.ReasoningText, "r2", "two")),
+		Entry("text of other kinds", nil, piece("command_output", "t", "out"), piece("plan_text", "p", "plan"), piece(event.ReasoningSummary, "r", "in short"), piece("command_output", "t", "more")),
+		Entry("a message in pieces that then comes whole", nil, piece(event.AssistantText, "m", "hel"), piece(event.AssistantText, "m", "lo"), whole),
+		Entry("a message that only comes whole", nil, whole),
+		Entry("usage behind a message", nil, piece(event.AssistantText, "m", "hello"), event.Event{ItemID: "c", Payload: event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Status: event.Completed}}}, usage(event.TokenUsage{UsedTokens: 3, InputTokens: 3})),
+		Entry("why a turn failed, though the run did for another reason", errors.New("rate limit"), piece(event.AssistantText, "m", "oh")),
+		Entry("a warning and a request", nil, event.Event{Payload: event.Raw{Name: "runtime.warning", JSON: []byte(`{"message":"m"}`)}},
+			event.Event{RequestID: "q", Payload: event.RequestOpened{RequestType: "command_execution_approval"}},
+			event.Event{RequestID: "q", Payload: event.RequestResolved{RequestType: "command_execution_approval", Decision: "accept"}}),
+	)
+
+	It("has a message as one, though usage came between its pieces", func(ctx SpecContext) {
+		run, _ := performed(ctx, nil, piece(event.AssistantText, "m", "he"), usage(event.TokenUsage{UsedTokens: 3, InputTokens: 2, OutputTokens: 1}), piece(event.AssistantText, "m", "llo"))
+		got, _ := again(ctx, "go")
+		Expect(got).To(And(haveItemsOf(run), HaveItems(BeAssistantMessage("hello"))))
+	})
+
+	It("has a message as the text of its turn, also if it came whole", func(ctx SpecContext) {
+		performed(ctx, nil, whole)
+		a, err := replay.New(read())
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveExactElements(HaveField("Text", "hello")))
+	})
+
+	It("counts what was used in each turn, where a provider tells the sum of all", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		used := 0
+		agent := fakeagent.NewT(GinkgoT(), fakeagent.Config{Perform: func(_ context.Context, p *fakeagent.Performance) error {
+			for range 2 {
+				used += 5
+				if err := p.Emit(usage(event.TokenUsage{UsedTokens: used, InputTokens: used})); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+		host := timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("fake", r.Provider(agent)))
+		host.RunPrompt(ctx, "one", timelinekit.AgentID("a"))
+		host.SendPrompt(ctx, "a", "two")
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		a, err := replay.New(read())
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveEach(HaveField("Usage", replay.Usage{Input: 10})))
+	})
+
+	It("does not take for nothing what was used if nobody says of which kind", func(ctx SpecContext) {
+		performed(ctx, nil, usage(event.TokenUsage{UsedTokens: 100}))
+		a, err := replay.New(read())
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveEach(HaveField("Usage.Complete", HaveValue(BeFalse()))))
+	})
+
+	It("has a turn that the user steered, and one that the user interrupted, as they ended", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		host := recordedHost(r)
+		steered := host.StartFakeAgentTurn(ctx, script.New(script.Say("before"), script.HoldStep{Name: "here", Steers: true}, script.Say("after")), timelinekit.AgentID("a"))
+		Expect(steered.Gate("here").AwaitHeld(ctx)).To(Succeed())
+		Expect(steered.Steer(ctx, "left")).To(Succeed())
+		steered.Gate("here").Release()
+		steered.Wait(ctx)
+		turn, err := host.SendTurn(ctx, "a", script.New(script.Say("wait"), script.Hold("there")).String())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(turn.Gate("there").AwaitHeld(ctx)).To(Succeed())
+		Expect(turn.Interrupt(ctx)).To(Succeed())
+		turn.Wait(ctx)
+		Expect(r.Close(ctx, nil)).To(Succeed())
+
+		a := replay.ForTest(GinkgoT(), read())
+		host = timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("replay", a))
+		Expect(host.RunPrompt(ctx, a.Turns()[0].Prompt, timelinekit.AgentID("a"))).To(And(EndCompleted(), HaveItems(BeAssistantMessage("before"), BeAssistantMessage("after"))))
+		Expect(host.SendPrompt(ctx, "a", a.Turns()[1].Prompt)).To(And(EndCanceled(), HaveItems(BeAssistantMessage("wait"))))
+	})
+
+	It("keeps the order of prompts, whatever SendTurn returns", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		p := r.Provider(&lost{})
+		_, err := p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "go"})
+		Expect(err).To(MatchError("the reply was lost"))
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		Expect(string(must(os.ReadFile(path)))).To(ContainSubstring(`"text":"go"`))
+	})
+
+	It("does not take a thread for the one that it records that was refused", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		p := r.Provider(fakeagent.NewT(GinkgoT(), fakeagent.Scripted()))
+		_, err := p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "nobody", Text: "x"})
+		Expect(err).To(MatchError(fakeagent.ErrNoSession))
+		timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("fake", p)).RunPrompt(ctx, "go", timelinekit.AgentID("a"))
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		got, _ := again(ctx, "go")
+		Expect(got).To(EndCompleted())
+	})
+
+	DescribeTable("has the code of the error that ended the run",
+		func(ctx SpecContext, run error, want string) {
+			r := record(replay.RecorderConfig{})
+			r.Add(replay.SourceAgent, "prompt", map[string]any{"text": "go"})
+			Expect(r.Close(ctx, run)).To(Succeed())
+			Expect(string(must(os.ReadFile(path)))).To(ContainSubstring(`"error":{"code":"` + want + `",`))
+		},
+		Entry("of a replay's failure", &replay.Failure{Code: "timeout", Message: "late"}, "timeout"),
+		Entry("of a replay's error", &replay.Error{Code: replay.Configuration, Entry: -1, Reason: "x"}, "configuration"),
+		Entry("of a divergence", &replay.Divergence{Kind: replay.KindExhausted, Turn: 1}, "replay"),
+		Entry("of a host's own", coded("limit"), "limit"),
+		Entry("of one with a code that no journal has", coded("novel"), "process"),
+		Entry("of a run that was canceled", context.Canceled, "aborted"),
+	)
 
 	It("tells what a journal tells of a turn, in the order in which it happened", func(ctx SpecContext) {
 		r := record(replay.RecorderConfig{Label: "nightly", Normalisers: []replay.Normaliser{replay.UUIDs}})
@@ -194,7 +341,7 @@ var _ = Describe("A recorder", func() {
 			err := r.Close(ctx, nil)
 			var found *replay.SecretError
 			Expect(errors.As(err, &found)).To(BeTrue())
-			Expect(err.Error()).To(And(HavePrefix("replay: the journal was not saved: entry 2 (prompt): text"), ContainSubstring("RecorderConfig.Redact"), Not(ContainSubstring(secret))))
+			Expect(err.Error()).To(And(HavePrefix("replay: "+path+" was not saved, since it would have what looks like a secret; replace such values by RecorderConfig.Redact\n  entry 2 (prompt): text"), Not(ContainSubstring(secret))))
 			Expect(filepath.Glob(filepath.Dir(path) + "/*")).To(BeEmpty())
 		})
 
@@ -203,6 +350,35 @@ var _ = Describe("A recorder", func() {
 			play(ctx, r)
 			Expect(string(must(os.ReadFile(path + ".partial")))).To(And(ContainSubstring("dispatch-start"), Not(ContainSubstring(secret))))
 			Expect(r.Close(ctx, nil)).NotTo(Succeed())
+		})
+
+		It("sees it in the workspace, too", func(ctx SpecContext) {
+			r := newHome(GinkgoTB())
+			dir := filepath.Join(r.dir, secret)
+			Expect(os.Mkdir(dir, 0o777)).To(Succeed())
+			r = r.at(dir)
+			r.git("init", "-q")
+			r.commitFile("a", "1")
+			rec := record(replay.RecorderConfig{Dir: dir, Runner: r.runner})
+			Expect(rec.Close(ctx, nil)).To(MatchError(ContainSubstring("entry 0 (journal): cwd")))
+			rec = record(replay.RecorderConfig{Dir: dir, Runner: r.runner, Redact: replay.RedactValues(secret)})
+			Expect(rec.Close(ctx, nil)).To(Succeed())
+			Expect(string(must(os.ReadFile(path)))).NotTo(ContainSubstring(secret))
+		})
+
+		It("sees it where the pieces of a text cut it", func(ctx SpecContext) {
+			cut := func(stream event.Stream) []event.Event {
+				return []event.Event{piece(stream, "m", "the token is "+secret[:11]), piece(stream, "m", secret[11:])}
+			}
+			for _, stream := range []event.Stream{event.AssistantText, event.ReasoningText, "command_output"} {
+				r := record(replay.RecorderConfig{})
+				emits(ctx, r, nil, cut(stream)...)
+				Expect(r.Close(ctx, nil)).To(BeAssignableToTypeOf(&replay.SecretError{}))
+				r = record(replay.RecorderConfig{Redact: replay.RedactValues(secret)})
+				emits(ctx, r, nil, cut(stream)...)
+				Expect(r.Close(ctx, nil)).To(Succeed())
+				Expect(string(must(os.ReadFile(path)))).To(And(ContainSubstring("the token is <redacted-1>"), Not(ContainSubstring(secret[:11])), Not(ContainSubstring(secret[11:]))))
+			}
 		})
 
 		It("replaces what it is told to, and a replay with the same function knows the prompts", func(ctx SpecContext) {
@@ -267,3 +443,44 @@ var _ = Describe("A recorder", func() {
 		Expect(filepath.Glob(filepath.Dir(path) + "/*")).To(BeEmpty())
 	})
 })
+
+// haveItemsOf is a run with the same items as another one, with the same ids.
+func haveItemsOf(run timeline.Run) OmegaMatcher {
+	return WithTransform(func(r timeline.Run) timeline.Timeline { return r.Timeline }, BeComparableTo(run.Timeline, CmpOptions()))
+}
+
+// emits has an agent emit events while it is recorded.
+func emits(ctx context.Context, r *replay.Recorder, failure error, events ...event.Event) (timeline.Run, []event.Event) {
+	GinkgoHelper()
+	agent := fakeagent.NewT(GinkgoT(), fakeagent.Config{Perform: func(_ context.Context, p *fakeagent.Performance) error {
+		for _, e := range events {
+			if err := p.Emit(e); err != nil {
+				return err
+			}
+		}
+		return failure
+	}})
+	all := &told{}
+	agent.Subscribe(all.hear)
+	run := timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("fake", r.Provider(agent))).RunPrompt(ctx, "go", timelinekit.AgentID("a"))
+	return run, all.events
+}
+
+// lost is a provider whose replies are lost.
+type lost struct {
+	fakeagent.Provider
+	hear func(event.Event)
+}
+
+func (l *lost) Subscribe(fn func(event.Event)) func() { l.hear = fn; return func() {} }
+
+func (l *lost) SendTurn(context.Context, fakeagent.TurnInput) (string, error) {
+	l.hear(event.Event{ThreadID: "a", TurnID: "t", Payload: event.TurnStarted{}})
+	return "", errors.New("the reply was lost")
+}
+
+// coded is an error with a code.
+type coded string
+
+func (c coded) Error() string { return "the error " + string(c) }
+func (c coded) Code() string  { return string(c) }

@@ -140,19 +140,26 @@ func plainly(lines []string) (source string, turns []*plainTurn) {
 	}
 	if len(turns) > 0 && !replayable {
 		turns[len(turns)-1].Changes = "the journal was not recorded as replayable"
+		if ours {
+			turns[len(turns)-1].Changes = "the recording has none; it was cut, or nobody closed it"
+		}
 	}
 	for _, t := range turns {
-		t.settle(dispatch)
+		t.settle(dispatch, ours)
 	}
 	return source, turns
 }
 
 // settle is what can be said of a turn when all of it is there.
-func (t *plainTurn) settle(dispatch map[string]any) {
+func (t *plainTurn) settle(dispatch map[string]any, ours bool) {
 	texts := map[string][]string{}
+	aborted := false
 	for _, e := range t.Events {
 		e := e.(map[string]any)
 		kind := e["kind"].(string)
+		if kind == "stopped" {
+			aborted = e["reason"] == "aborted"
+		}
 		for _, key := range []string{"text", "value", "message", "id"} {
 			if text, ok := e[key].(string); ok {
 				texts[kind+"."+key] = append(texts[kind+"."+key], text)
@@ -173,6 +180,10 @@ func (t *plainTurn) settle(dispatch map[string]any) {
 	ended := t.ended || t.continued || t.Handover != nil
 	switch messages := texts["failure.message"]; {
 	case ended:
+	case ours && aborted:
+		t.Failure = "aborted: the turn was interrupted when it was recorded"
+	case ours && messages != nil:
+		t.Failure = "process: " + messages[len(messages)-1]
 	case dispatch != nil:
 		t.Failure = fmt.Sprintf("%s: %s", dispatch["code"], dispatch["message"])
 	case messages != nil:
@@ -297,7 +308,7 @@ func drawJournal(t *rapid.T) []string {
 		case "resumed", "injected":
 			add(who, "steer", word(), fmt.Sprintf(`"mode":%q`, kind))
 		case "event":
-			add(who, kind, `"event":{"type":"x"}`)
+			add(who, kind, `"event":{"type":"x","payload":{}}`)
 		case "summary":
 			add(who, kind, counted(), `"durationMs":1,"status":0`)
 		case "fallback":

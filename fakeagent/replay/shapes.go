@@ -83,7 +83,7 @@ var agentKinds = map[string][]field{
 	"result":       {has("text", aText)},
 	"conversation": {has("id", aText)},
 	"usage":        {has("tokens", aUsage), mayHas("cumulative", aFlag)},
-	"failure":      {has("message", aText)},
+	"failure":      {has("message", aText), mayHas("status", aNumber)},
 	"raw":          {has("value", aText), mayHas("bytes", aCount), mayHas("truncated", aFlag)},
 	"tool":         {has("name", aText), mayHas("callId", aText), mayHas("parentCallId", aText)}, // whatever its input is, be it missing
 	"tool-result": {has("callId", aText), has("name", aText), has("isError", aFlag), has("preview", aText), has("characters", aCount),
@@ -94,8 +94,10 @@ var agentKinds = map[string][]field{
 		mayHas("resetAt", aText)},
 	eventKind: {has(eventKind, anObject)}, // in our own journals only
 
-	"phase": nil, "warning": nil, "text-delta": nil, "tool-denied": nil, "tool-output": nil, "step": nil, "stop-prevented": nil, "compaction": nil,
-	"message-usage": nil, "quota": nil, "finished": nil, "stderr": nil, "reasoning": nil, "file-change": nil, "model-request": nil,
+	"text-delta": {mayHas("text", aText)}, "reasoning": {mayHas("text", aText)},
+
+	"phase": nil, "warning": nil, "tool-denied": nil, "tool-output": nil, "step": nil, "stop-prevented": nil, "compaction": nil,
+	"message-usage": nil, "quota": nil, "finished": nil, "stderr": nil, "file-change": nil, "model-request": nil,
 	"model-response": nil, "model-retry": nil, "model-error": nil, "model-routing": nil, "hook": nil, "instructions-loaded": nil, "skills-loaded": nil,
 	"subagent": nil, "stuck": nil,
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 	"slices"
@@ -44,6 +45,7 @@ type Event struct {
 	raw      string    // the whole entry
 	text     string    // of those kinds that are text
 	executor string    // the executor event that it was, as JSON; "" where the journal has none
+	item     string    // the id that a piece of a message or of a thought had as one; "" where the journal has none
 	at       time.Time // zero where the entry does not say
 }
 
@@ -52,7 +54,7 @@ func (e Event) Kind() string { return e.kind }
 
 // Equal is whether it is the same event, recorded at the same time, for go-cmp and others that ask for it.
 func (e Event) Equal(other Event) bool {
-	return e.kind == other.kind && e.raw == other.raw && e.executor == other.executor
+	return e.kind == other.kind && e.raw == other.raw && e.executor == other.executor && e.item == other.item
 }
 
 // At is when it was recorded; the zero time if the journal does not say.
@@ -181,9 +183,13 @@ type Candidate struct {
 type Failure struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
+	Status  int    `json:"status,omitempty"` // that an ending has besides, such as 429
 }
 
 func (f *Failure) Error() string { return f.Message }
+
+// Is is true of [context.Canceled] for a turn that was aborted.
+func (f *Failure) Is(target error) bool { return f.Code == Aborted && target == context.Canceled }
 
 // Changes are the commits that were made while a journal was recorded, the oldest first. Either Unavailable says why nobody knows them, or
 // there is a Baseline.

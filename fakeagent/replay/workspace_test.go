@@ -2,6 +2,9 @@ package replay_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -224,6 +227,76 @@ var _ = Describe("A journal with commits", func() {
 		Expect(r.head()).To(Equal(greetingEnd))
 	})
 
+	It("makes those of all to whom a turn was handed over", func() {
+		r := greetingRepo(GinkgoTB())
+		journal := greeting()
+		for i, e := range journal {
+			if strings.Contains(string(e), `"stopped"`) {
+				journal[i] = replay.Entry(`{"kind":"stopped","source":"agent","reason":"completion"}`)
+			}
+			if strings.Contains(string(e), `"resumed"`) {
+				journal[i] = replay.Entry(`{"kind":"fallback","source":"agent","from":{"index":0,"name":"claude"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`)
+			}
+		}
+		both := greetingChanges(GinkgoTB())
+		first, second := *both, replay.Changes{Baseline: &replay.Revision{Commit: greetingOne, Tree: both.Commits[0].Tree}, Commits: both.Commits[1:]}
+		first.Commits = both.Commits[:1]
+		var entries []replay.Entry
+		for _, e := range journal {
+			switch text := string(e); {
+			case strings.Contains(text, `"workspace-commits"`):
+				for turn, c := range []*replay.Changes{&first, &second} {
+					b := must(json.Marshal(c))
+					entries = append(entries, replay.Entry(fmt.Sprintf(`{"kind":"workspace-commits","source":"git","turn":%d,%s`, turn+1, b[1:])))
+				}
+			case strings.Contains(text, `"fallback"`):
+				entries = append(entries, e, replay.Entry(`{"kind":"prompt","source":"agent","text":"go on"}`))
+			default:
+				entries = append(entries, e)
+			}
+		}
+		played, err := replay.ForTest(GinkgoT(), entries, replay.WithRunner(r.runner)).PlayTurn(context.Background(), replay.Request{Prompt: "Make the greeting polite.", Cwd: r.dir})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(played.Commits).To(Equal([]string{greetingOne, greetingEnd}))
+	})
+
+	It("says what was not quite as recorded: to who asks, in the report, and as events", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		journal := greeting()
+		for i, e := range journal {
+			journal[i] = replay.Entry(strings.Replace(string(e), `"message":"Be polite\n"`, `"raw":"AAAA","message":"Be polite\n"`, 1))
+		}
+		var warned []error
+		a := replay.ForTest(GinkgoT(), journal, replay.WithRunner(r.runner), replay.WithWarnings(func(err error) { warned = append(warned, err) }))
+		all := &told{}
+		a.Subscribe(all.hear)
+		host := timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("replay", a))
+		Expect(host.RunPrompt(ctx, "Make the greeting polite.", timelinekit.Cwd(r.dir))).To(EndCompleted())
+		Expect(warned).To(HaveExactElements(MatchError(ContainSubstring("was made of its parts"))))
+		Expect(a.Report().Warnings).To(Equal([]string{warned[0].Error()}))
+		Expect(all.events).To(EmitEvents("runtime.warning"))
+	})
+
+	It("gives git the variables of the session that a provider plays in", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		var seen []string
+		r.runner.around = func(running context.Context, c replay.Command, run runs) (replay.Result, error) {
+			seen = append(seen, c.Env["HOST"])
+			return run(running, c)
+		}
+		a := replay.ForTest(GinkgoT(), greeting(), replay.WithRunner(r.runner))
+		ended := make(chan struct{})
+		a.Subscribe(func(e event.Event) {
+			if _, over := e.Payload.(event.TurnCompleted); over {
+				close(ended)
+			}
+		})
+		Expect(a.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a", Cwd: r.dir, Env: map[string]string{"HOST": "mine"}})).To(Succeed())
+		Expect(a.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "Make the greeting polite."})).NotTo(BeEmpty())
+		<-ended
+		Expect(seen).To(And(Not(BeEmpty()), HaveEach("mine")))
+	})
+
 	It("is played by a provider in the folder of its session, before the turn ends", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
 		a := replay.ForTest(GinkgoT(), greeting(), replay.WithRunner(r.runner))
@@ -275,6 +348,77 @@ var _ = Describe("A recorder in a workspace", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(again.head()).To(Equal(heads[i]))
 		}
+	})
+
+	It("has the commits of the turn that made them, whatever else was a turn", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
+		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
+		Expect(err).NotTo(HaveOccurred())
+		sum := map[string]any{"durationMs": 1, "status": 0, "tokens": replay.Usage{}}
+		add := func(kind string, fields map[string]any) { rec.Add(replay.SourceAgent, kind, fields) }
+		add("prompt", map[string]any{"text": "one"})
+		add("text", map[string]any{"text": "a"})
+		add("steer", map[string]any{"text": "more", "mode": "resumed"})
+		add("text", map[string]any{"text": "b"})
+		add("summary", sum)
+		add("prompt", map[string]any{"text": "three"})
+		r.commitFile("x", "x")
+		add("summary", sum)
+		Expect(rec.Close(ctx, nil)).To(Succeed())
+		a, err := replay.New(replay.Entries(GinkgoT(), path))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveExactElements(HaveField("Changes", BeNil()), HaveField("Changes", BeNil()), HaveField("Changes.Commits", HaveLen(1))))
+	})
+
+	It("has the commits of a turn that failed, but not what came behind it, and those of a run that was canceled", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
+		running, cancel := context.WithCancel(ctx)
+		rec, err := replay.NewRecorder(running, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
+		Expect(err).NotTo(HaveOccurred())
+		agent := fakeagent.NewT(GinkgoT(), fakeagent.Config{Perform: func(context.Context, *fakeagent.Performance) error {
+			r.commitFile("agent.txt", "a")
+			return errors.New("rate limit")
+		}})
+		timelinekit.NewHost(GinkgoT(), timelinekit.WithProvider("fake", rec.Provider(agent))).RunPrompt(ctx, "go", timelinekit.Cwd(r.dir))
+		r.commitFile("user.txt", "u")
+		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "two"})
+		r.commitFile("late.txt", "l")
+		cancel()
+		Expect(rec.Close(running, running.Err())).To(Succeed())
+		a, err := replay.New(replay.Entries(GinkgoT(), path))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveExactElements(
+			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("agent.txt")))),
+			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("late.txt"))))))
+	})
+
+	It("says so where a workspace has gone, or where a redaction has taken the commits", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
+		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner, Redact: replay.RedactValues("s3cr3t")})
+		Expect(err).NotTo(HaveOccurred())
+		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "one"})
+		r.commitFile("x", "the s3cr3t")
+		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "two"})
+		Expect(rec.Warnings()).To(HaveExactElements("the commits of turn 1: a commit has something in it that is redacted"))
+		Expect(os.Rename(r.path(".git"), r.path("git"))).To(Succeed())
+		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "three"})
+		Expect(rec.Close(ctx, nil)).To(Succeed())
+		Expect(rec.Warnings()).To(ContainElement(ContainSubstring("is not a git repository")))
+	})
+
+	It("tells of a run without a turn that it has none", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
+		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(rec.Close(ctx, nil)).To(Succeed())
+		_, err = replay.New(replay.Entries(GinkgoT(), path))
+		Expect(err).To(MatchError(ContainSubstring("there is no turn")))
 	})
 
 	It("says why commits cannot be made again, and the run goes on", func(ctx SpecContext) {
