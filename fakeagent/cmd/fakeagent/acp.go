@@ -86,8 +86,11 @@ func (a *acpCommand) run(_ context.Context, c console) int {
 	if a.Journal != nil {
 		a.Journal.warn(c)
 		agent, err := replay.New(a.Journal.Entries)
-		if err == nil && a.Stream {
+		switch {
+		case err == nil && a.Stream:
 			err = errors.New("--stream sends a prompt of its own, which is not the journal's; leave it out")
+		case err == nil && a.Scenario != "":
+			err = errors.New("--journal and --scenario both say what it plays; give one of them")
 		}
 		if err != nil {
 			c.complain("fakeagent: acp: %v", err)

@@ -40,6 +40,13 @@ func (c console) complain(format string, args ...any) {
 	fmt.Fprintln(c.err, printable(strings.Join(lines, " ")))
 }
 
+// explain prints a message on as many lines as it has.
+func (c console) explain(format string, args ...any) {
+	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+		fmt.Fprintln(c.err, printable(line))
+	}
+}
+
 // command is one subcommand, with its flags set. It returns the exit code.
 type command interface {
 	run(ctx context.Context, c console) int

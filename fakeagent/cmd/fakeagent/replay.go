@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -69,7 +70,7 @@ func (r *replayCommand) run(ctx context.Context, c console) (code int) {
 	r.Journal.warn(c)
 	opts := []replay.Option{
 		replay.WithDivergence(replay.Policy(r.Divergence)), replay.WithSpeed(float64(r.Speed)),
-		replay.WithWarnings(func(err error) { c.complain("fakeagent: %v", err) }),
+		replay.WithWarnings(func(err error) { c.explain("fakeagent: %v", err) }),
 	}
 	if r.Cwd == "" {
 		opts = append(opts, replay.WithoutWorkspace())
@@ -92,7 +93,7 @@ func (r *replayCommand) run(ctx context.Context, c console) (code int) {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	prompts := r.Prompts
+	prompts, diverged := r.Prompts, false
 	if len(prompts) == 0 {
 		prompts = recordedPrompts(agent.Turns())
 	}
@@ -102,12 +103,15 @@ func (r *replayCommand) run(ctx context.Context, c console) (code int) {
 			break
 		}
 		code = max(code, play(ctx, t, host, id, prompt))
+		if diverged = failed(agent.Report()); diverged {
+			break // what comes next is out of step
+		}
 	}
 	if out.failed != nil {
 		t.Errorf("fakeagent: the output could not be written: %v", out.failed)
 	}
 	report := agent.Report()
-	if report.Remaining > 0 && ctx.Err() == nil {
+	if report.Remaining > 0 && ctx.Err() == nil && !diverged {
 		t.Errorf("fakeagent: replay: %d of %d turns were not played; the next one is for %.80q", report.Remaining, report.Turns, agent.Turns()[report.Turns-report.Remaining].Prompt)
 	}
 	if r.Report != "" {
@@ -117,6 +121,11 @@ func (r *replayCommand) run(ctx context.Context, c console) (code int) {
 		}
 	}
 	return code
+}
+
+// failed is whether a divergence has ended a turn.
+func failed(r replay.Report) bool {
+	return slices.ContainsFunc(r.Divergences, func(d *replay.Divergence) bool { return d.Hard || r.Policy == replay.Fail })
 }
 
 // recordedPrompts are those that a host sent: a turn that goes on with the one before was played with that.

@@ -27,14 +27,20 @@ var _ = Describe("fakeagent replay", func() {
 
 	It("holds the prompts that it is given against those, and says where one differs", func() {
 		Expect(invoke("replay", greeting, "--prompt", "Make the greeting polite.")).To(Equal(outcome{Out: played}))
-		got := invoke("replay", greeting, "--prompt", "Make the greeting polite, please.")
-		Expect(got).To(And(HaveField("Code", 1), HaveField("Out", And(ContainSubstring("[System Error] replay: turn 1"), Not(ContainSubstring("Rewriting"))))))
-		Expect(got.Err).To(HavePrefix("fakeagent: replay: 1 of 2 turns were not played"))
+		got := invoke("replay", greeting, "--prompt", "Make the greeting polite, please.", "--prompt", "which is not sent")
+		Expect(got).To(And(HaveField("Code", 1), HaveField("Out", And(ContainSubstring("[System Error] replay: turn 1"), Not(ContainSubstring("Rewriting")), Not(ContainSubstring("not sent")))), HaveField("Err", "")))
+	})
+
+	It("says what was not played", func() {
+		file := filepath.Join(GinkgoT().TempDir(), "two.jsonl")
+		write(file, `{"kind":"prompt","source":"agent","text":"one"}`+"\n"+read(greeting))
+		Expect(invoke("replay", file, "--divergence", "warn", "--prompt", "one")).To(And(HaveField("Code", 1), HaveField("Err", HavePrefix("fakeagent: replay: 2 of 3 turns were not played; the next one is for \"Make the greeting polite.\""))))
 	})
 
 	It("goes on with a warning where it is told to", func() {
 		got := invoke("replay", greeting, "--divergence", "warn", "--prompt", "Make it polite.")
-		Expect(got).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("Done. <done/>")), HaveField("Err", HavePrefix("fakeagent: replay: turn 1: "))))
+		Expect(got).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("Done. <done/>")), HaveField("Err", And(
+			HavePrefix("fakeagent: replay: turn 1: the prompt is not the recorded one; it differs at line 1, column 6 (byte 5)\n  recorded: \"Make the greeting polite.\"\n  sent:     \"Make it polite.\"\n"), HaveSuffix("     ^\n")))))
 	})
 
 	It("prints items as JSON, and writes a report, where it is told to", func() {
@@ -128,6 +134,7 @@ var _ = Describe("acp with a journal", func() {
 
 	It("is not to be told what to say", func() {
 		Expect(invoke("acp", "--journal", greeting, "--stream")).To(Equal(outcome{Code: 2, Err: "fakeagent: acp: --stream sends a prompt of its own, which is not the journal's; leave it out\n"}))
+		Expect(invoke("acp", "--journal", greeting, "--scenario", "happy")).To(Equal(outcome{Code: 2, Err: "fakeagent: acp: --journal and --scenario both say what it plays; give one of them\n"}))
 		Expect(invoke("acp", "--journal", "missing.jsonl")).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("missing.jsonl"))))
 	})
 })
