@@ -19,6 +19,9 @@
 // [Agent.Play] or [Agent.PlayTurn]. Either way the prompt is compared with the recorded one after both went through the same [Normaliser] rules; the
 // events are played; then the commits are made, each with its identities and dates, so that their ids are those of the journal.
 //
+// Requests for approval and questions of a recorded provider are emitted with the answers that they had; nobody waits for the host's. Paths, ids
+// and times in what the agent did stay as they were recorded.
+//
 // The commits are made by git itself, with nobody's hooks and configuration. What the user has in the work tree is never written over: a commit that
 // cannot be made is taken back, and the commits before it stay.
 //
