@@ -1,4 +1,0 @@
-package replay
-
-// EventOf is an event of a kind.
-func EventOf(kind string) Event { return Event{kind: kind} }
