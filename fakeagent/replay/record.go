@@ -17,6 +17,9 @@ import (
 // does not want to have them again.
 func (r *Recorder) Provider(p fakeagent.Provider) fakeagent.Provider {
 	rec := &recorded{Provider: p, r: r}
+	r.mu.Lock()
+	r.providers = append(r.providers, rec)
+	r.mu.Unlock()
 	p.Subscribe(rec.hear)
 	if g, ok := p.(gated); ok {
 		return struct {
@@ -79,6 +82,13 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 		p.sent = slices.DeleteFunc(p.sent, func(other *fakeagent.TurnInput) bool { return other == &in })
 	}
 	return turnID, err
+}
+
+// flush records what has come of a message that is not over.
+func (p *recorded) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said()
 }
 
 // hear records an event.

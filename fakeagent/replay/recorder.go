@@ -39,6 +39,8 @@ type Recorder struct {
 	warnings []string
 	failed   error // the first one
 
+	providers []*recorded
+
 	base      Revision // of the workspace, when the turn began
 	running   bool     // a turn is
 	committed bool     // the journal has commits
@@ -304,6 +306,12 @@ func (r *Recorder) changes(c *Changes) {
 // Close ends the journal, with how the run ended: nil is well. Then the journal has its name. The error is what went wrong with the recorder, and
 // then nothing was saved; a [*SecretError] says that something looks like a secret.
 func (r *Recorder) Close(ctx context.Context, run error) error {
+	r.mu.Lock()
+	providers := r.providers
+	r.mu.Unlock()
+	for _, p := range providers {
+		p.flush()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file == nil {

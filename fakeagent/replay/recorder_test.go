@@ -190,6 +190,19 @@ var _ = Describe("A recorder", func() {
 		Expect(host.SendPrompt(ctx, "a", a.Turns()[1].Prompt)).To(And(EndCanceled(), HaveItems(BeAssistantMessage("wait"))))
 	})
 
+	It("has the message that an agent is in when the recorder is closed", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		turn := recordedHost(r).StartFakeAgentTurn(ctx, script.New(script.Say("wait"), script.Hold("here")))
+		Expect(turn.Gate("here").AwaitHeld(ctx)).To(Succeed())
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		turn.Gate("here").Release()
+		turn.Wait(ctx)
+		a, err := replay.New(read())
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveExactElements(And(HaveField("Text", "wait"), HaveField("Failure.Message", "the recorded turn did not finish"))))
+	})
+
 	It("keeps the order of prompts, whatever SendTurn returns", func(ctx SpecContext) {
 		r := record(replay.RecorderConfig{})
 		p := r.Provider(&lost{})
