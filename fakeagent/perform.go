@@ -82,7 +82,10 @@ func (b *begun) note(e event.Event) {
 	case event.ItemStarted:
 		end.Payload = canceled(v.Item)
 	case event.ItemUpdated:
-		end.Payload, over = canceled(v.Item), v.Status != "" && v.Status != event.InProgress
+		end.Payload, over = canceled(v.Item), v.Status != event.InProgress
+		if v.Status == "" { // it may be over already
+			return
+		}
 	case event.ItemCompleted:
 		end.Payload, over = canceled(v.Item), true
 	case event.TaskStarted:

@@ -283,7 +283,7 @@ func (x *extractor) dispatchFinished() {
 		return
 	}
 	o := objectOf(v)
-	x.failure = &Failure{Code: Code(o.str("code")), Message: o.str("message")}
+	x.failure = &Failure{Code(o.str("code")), o.str("message"), int(o.count("status"))}
 	if !slices.Contains(codes, x.failure.Code) {
 		x.failure.Code = Process
 	}

@@ -106,7 +106,7 @@ func (a *Agent) play(ctx context.Context, r Request, to audience, resumptions bo
 		}
 		all = next
 	}
-	if err == nil && r.Transcript != "" { // which is that of the whole
+	if played := err == nil || errors.As(err, new(*Failure)); played && r.Transcript != "" { // which is that of the whole
 		all.Usage = a.features.TurnUsage(&all.Usage, r.Transcript)
 	}
 	all.Duration = time.Since(began)

@@ -398,6 +398,9 @@ var _ = Describe("What an agent can do", func() {
 		} {
 			Expect(agentOf(journal, replay.WithFeatures(f)).Play(context.Background(), replay.Request{Prompt: "go", Transcript: "all of it"})).To(HaveField("Usage", replay.Usage{Input: 7, Output: 2}))
 		}
+		failed, err := agentOf(recording(prompt("go"), entry("failure", "message", "rate limit")), replay.WithFeatures(f)).Play(context.Background(), replay.Request{Prompt: "go", Transcript: "all of it"})
+		Expect(err).To(MatchError("rate limit"))
+		Expect(failed.Usage).To(Equal(replay.Usage{Input: 7, Output: 2}))
 	})
 
 	It("decides where the usage comes from", func() {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -98,7 +97,6 @@ type stage struct {
 
 	count   int    // of messages and calls
 	message string // the id of the one whose pieces come; "" is none
-	pieces  []byte // of it
 	thought string // likewise
 	open    []call // the calls that run, in order
 
@@ -150,8 +148,7 @@ func (s *stage) id(kind string) string {
 }
 
 func (s *stage) hear(e Event) error {
-	switch e.kind {
-	case "tool", "tool-result", "fallback":
+	if !slices.Contains(beside, e.kind) {
 		s.message, s.thought = "", ""
 	}
 	if e.executor != "" {
@@ -181,28 +178,28 @@ func (s *stage) hear(e Event) error {
 		return s.reroutes(readHandover(s.read(e)))
 	case "steer":
 		if o := s.read(e); o.str("mode") == resumed {
-			s.message, s.thought = "", ""
 			return errors.Join(s.drop(e.kind), s.settle())
 		}
 	}
-	return s.drop(e.kind) // such as raw output, between the pieces of a message
+	return s.drop(e.kind)
 }
+
+// beside are the kinds that may come between the pieces of a message, and those of the pieces themselves. Others end it.
+var beside = []string{"text-delta", "text", "reasoning", "raw", "usage", "message-usage", "stderr", "tool-output", "quota", "model-request", "model-response"}
 
 // say is a piece of a message, or all of one; a whole one that came in pieces adds nothing.
 func (s *stage) say(e Event, whole bool) error {
 	s.thought = ""
 	began := s.message != "" && (e.item == "" || e.item == s.message)
-	if whole && began && string(bytes.TrimSpace(s.pieces)) == strings.TrimSpace(e.text) {
-		s.message = ""
-		return nil
-	}
-	if !began || whole {
-		s.message, s.pieces = s.idOf(e, "a"), s.pieces[:0]
+	if !began {
+		s.message = s.idOf(e, "a")
 	}
 	id := s.message
-	s.pieces = append(s.pieces, e.text...)
 	if whole {
 		s.message = ""
+		if began {
+			return nil
+		}
 	}
 	return s.piece(id, event.AssistantText, e.text)
 }
@@ -247,12 +244,14 @@ func (a *Agent) unused(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ids == nil {
-		a.ids = map[string]int{}
+		a.ids = map[string]bool{}
 	}
-	if a.ids[id]++; a.ids[id] > 1 {
-		return fmt.Sprintf("%s-%d", id, a.ids[id])
+	free := id
+	for n := 2; a.ids[free]; n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
 	}
-	return id
+	a.ids[free] = true
+	return free
 }
 
 // ends ends the newest call of an id, or one that nobody has seen begin.

@@ -89,12 +89,27 @@ var _ = Describe("A host whose provider plays a journal", func() {
 		Expect(all.events).To(BeWellFormed())
 	})
 
+	It("hears two messages where something has ended the first, or where they have other ids", func(ctx SpecContext) {
+		delta := func(text, more string) string {
+			return `{"kind":"text-delta","source":"agent","text":"` + text + `"` + more + `}`
+		}
+		fallback := `{"kind":"fallback","from":{"index":0,"name":"claude"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`
+		for _, journal := range [][]replay.Entry{
+			recording(prompt("go"), delta("one", ""), fallback, prompt("x"), delta("two", ""), summary),
+			recording(prompt("go"), delta("one", ""), `{"kind":"model-retry"}`, delta("t", ""), delta("wo", ""), says("two"), summary),
+			append([]replay.Entry{replay.Entry(`{"kind":"journal","schema":1}`)}, recording(prompt("go"), delta("one", `,"itemId":"m1"`), delta("two", `,"itemId":"m2"`), summary)...),
+		} {
+			host, _, _ := hosted(journal)
+			Expect(host.RunPrompt(ctx, "go")).To(HaveItems(BeAssistantMessage("one"), BeAssistantMessage("two")))
+		}
+	})
+
 	It("has an id of its own for each call, also where the journal has one again, in that turn or in another", func(ctx SpecContext) {
 		begin, end := `{"kind":"tool","name":"a","input":1,"callId":"1"}`, `{"kind":"tool-result","name":"a","callId":"1","isError":false,"preview":"A","characters":1}`
-		host, _, all := hosted(recording(prompt("one"), end, begin, begin, end, end, summary, prompt("two"), begin, end, summary))
+		host, _, all := hosted(recording(prompt("one"), end, begin, begin, end, end, summary, prompt("two"), begin, end, `{"kind":"tool","name":"a","input":1,"callId":"1-2"}`, summary))
 		run := host.RunPrompt(ctx, "one")
 		Expect(run).To(HaveItems(BeToolCall("a", WithCallID("1")), BeToolCall("a", WithCallID("1-2"), WithOutput("A")), BeToolCall("a", WithCallID("1-3"), WithOutput("A"))))
-		Expect(host.SendPrompt(ctx, run.AgentID, "two")).To(HaveItems(BeToolCall("a", WithCallID("1-4"), WithOutput("A"))))
+		Expect(host.SendPrompt(ctx, run.AgentID, "two")).To(HaveItems(BeToolCall("a", WithCallID("1-4"), WithOutput("A")), BeToolCall("a", WithCallID("1-2-2"))))
 		Expect(all.events).To(BeWellFormed())
 	})
 
@@ -104,7 +119,7 @@ var _ = Describe("A host whose provider plays a journal", func() {
 			`{"kind":"fallback","from":{"index":0.0,"name":"claude"},"to":{"index":1e0,"name":"codex"},"failure":"quota","message":"used up"}`, prompt("x"), says("done"), summary))
 		Expect(host.RunPrompt(ctx, "go")).To(And(EndCompleted(), HaveItems(BeToolCall("a", WithError("the journal has no result of this call")),
 			BeToolCall("a", WithError("the journal has no result of this call")), BeAssistantMessage("done"))))
-		Expect(all.events).To(BeWellFormed())
+		Expect(all.events).To(And(BeWellFormed(), EmitExactly("session.started", "turn.started", "item.started", "item.completed", "item.started", "item.completed", "model.rerouted", "content.delta", "turn.completed")))
 	})
 
 	It("has the end of what a provider had left open when it was recorded", func(ctx SpecContext) {

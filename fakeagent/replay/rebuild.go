@@ -262,8 +262,11 @@ func (b *rebuilding) object(c *Commit, tree string) (string, error) {
 func (b *rebuilding) apply(ctx context.Context, c *Commit) error {
 	// What is written is what was recorded, wherever the user's attributes do not say otherwise.
 	r, err := b.patch(ctx, b.with(exact), c.Patch, false)
-	if err != nil || r.ExitCode == 0 {
+	switch {
+	case err != nil || r.ExitCode == 0:
 		return err
+	case strings.Contains(string(r.Stderr), "index.lock"): // another git has it
+		return r.failure("apply")
 	}
 	d := &Divergence{Kind: KindTree, Expected: c.Tree, Actual: strings.TrimSpace(string(r.Stderr)), Commit: c.OID, Hard: true}
 	if err := b.diverged(d); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // recorded as the provider's event, so that a replay emits it again. Steers that were taken, and interrupts, are told; a replay
 // does not want to have them again.
 func (r *Recorder) Provider(p fakeagent.Provider) fakeagent.Provider {
-	rec := &recorded{Provider: p, r: r}
+	rec := &recorded{Provider: p, r: r, before: map[string]string{}}
 	r.mu.Lock()
 	r.providers = append(r.providers, rec)
 	r.mu.Unlock()
@@ -53,11 +54,12 @@ type recorded struct {
 	thread string                 // the first one that anything was heard of
 	sent   []*fakeagent.TurnInput // whose turns have not started yet
 	began  time.Time
-	usage  Usage   // of the turn
-	total  Usage   // of the thread
-	pieces []piece // of the message that comes
-	whole  string  // the id of the message before
-	failed bool    // the turn has told why
+	usage  Usage             // of the turn
+	total  Usage             // of the thread
+	pieces []piece           // of the message that comes
+	whole  string            // the id of the message before
+	before map[string]string // what was said in the turn, by its stream and its id
+	failed bool              // the turn has told why
 }
 
 func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID string, err error) {
@@ -76,9 +78,10 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 	p.mu.Lock()
 	p.sent = append(p.sent, &in) // before its turn starts, which it may before SendTurn returns
 	p.mu.Unlock()
-	if turnID, err = p.Provider.SendTurn(ctx, in); err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+	turnID, err = p.Provider.SendTurn(ctx, in)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if elsewhere := p.thread != "" && p.thread != in.ThreadID; elsewhere || err != nil {
 		p.sent = slices.DeleteFunc(p.sent, func(other *fakeagent.TurnInput) bool { return other == &in })
 	}
 	return turnID, err
@@ -108,9 +111,7 @@ func (p *recorded) hear(e event.Event) {
 		p.pieces = append(p.pieces, piece{time.Now(), e.ItemID, d})
 		return
 	}
-	if _, beside := e.Payload.(event.TokenUsageUpdated); !beside { // which may come in the middle of a message
-		p.said()
-	}
+	p.said()
 	switch v := e.Payload.(type) {
 	case event.TurnStarted:
 		p.begins()
@@ -140,13 +141,18 @@ func (p *recorded) said() {
 	}
 	pieces, whole := p.pieces, p.pieces[0]
 	p.pieces = nil
-	whole.Text = ""
+	var text strings.Builder
 	for _, part := range pieces {
-		whole.Text += part.Text
+		text.WriteString(part.Text)
 	}
-	if !p.r.mayCut(pieces, whole.Text) {
+	if whole.Text = text.String(); whole.Text == "" {
+		return
+	}
+	of := string(whole.Stream) + " " + whole.id
+	if !p.r.mayCut(pieces, whole.Text, p.before[of]) {
 		pieces = []piece{whole}
 	}
+	p.before[of] += whole.Text
 	for _, part := range pieces {
 		switch fields := map[string]any{"text": part.Text, "itemId": part.id}; part.Stream {
 		case event.AssistantText:
@@ -169,7 +175,7 @@ func (p *recorded) begins() {
 		prompt = p.sent[at].Text
 		p.sent = slices.Delete(p.sent, at, at+1)
 	}
-	p.began, p.usage, p.whole, p.failed = time.Now(), Usage{}, "", false
+	p.began, p.usage, p.whole, p.before, p.failed = time.Now(), Usage{}, "", map[string]string{}, false
 	p.add("prompt", map[string]any{"text": prompt})
 }
 
@@ -228,12 +234,14 @@ func (p *recorded) uses(e event.Event, u event.TokenUsage) {
 	tokens := Usage{Input: int64(u.LastInputTokens), Cached: int64(u.LastCachedInputTokens), Output: int64(u.LastOutputTokens)}
 	total := Usage{Input: int64(u.InputTokens), Cached: int64(u.CachedInputTokens), Output: int64(u.OutputTokens)}
 	if tokens == (Usage{}) {
-		tokens = total.minus(p.total)
+		if tokens = total.minus(p.total); total.Input < p.total.Input || total.Output < p.total.Output { // it counts anew
+			tokens = total
+		}
 	}
 	if p.total = p.total.plus(tokens); total != (Usage{}) {
 		p.total = total
 	}
-	if tokens == (Usage{}) && u.UsedTokens > 0 { // of whose kinds nothing is told
+	if tokens == (Usage{}) && total == (Usage{}) && u.UsedTokens > 0 { // of whose kinds nothing is told
 		tokens.Complete = new(bool)
 	}
 	p.usage = p.usage.plus(tokens)

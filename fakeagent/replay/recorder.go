@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,7 +34,8 @@ type Recorder struct {
 	file     *os.File
 	out      *bufio.Writer
 	seq      int
-	pass     int // turns so far
+	pass     int // prompts so far
+	turns    int // and steers that resume
 	usage    Usage
 	findings []Finding
 	warnings []string
@@ -43,6 +45,7 @@ type Recorder struct {
 
 	base      Revision // of the workspace, when the turn began
 	running   bool     // a turn is
+	resumed   bool     // by a steer, and nothing has come since: a prompt is what the host made of it
 	committed bool     // the journal has commits
 }
 
@@ -64,7 +67,8 @@ func (e *SecretError) Error() string {
 	return all
 }
 
-// NewRecorder begins a journal in a file. Until it is closed the file has .partial behind its name; what is in it when a process dies can be read.
+// NewRecorder begins a journal in a file. Until it is closed the file has .partial behind its name. It can be read when a process dies; only a message
+// that was not over is not in it.
 // What is there under that name is replaced.
 func NewRecorder(ctx context.Context, name string, cfg RecorderConfig) (*Recorder, error) {
 	if cfg.Runner == nil {
@@ -113,13 +117,18 @@ func (r *Recorder) partial() string { return r.name + ".partial" }
 func (r *Recorder) Add(source Source, kind string, fields map[string]any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if kind == "prompt" {
-		r.begin()
+	agents := source == SourceAgent || source == SourceHarness
+	switch resumption := kind == "steer" && fields["mode"] == resumed; {
+	case agents && kind == "prompt" && !r.resumed, agents && resumption && r.running && !r.resumed:
+		r.begin(kind)
 	}
 	if u, ok := fields["tokens"].(Usage); ok && kind == "usage" {
 		r.usage = r.usage.plus(u)
 	}
 	r.add(source, kind, maps.Clone(fields))
+	if agents {
+		r.resumed = r.running && kind == "steer" && fields["mode"] == resumed
+	}
 	if kind == "summary" {
 		r.end(context.Background())
 	}
@@ -132,14 +141,23 @@ func (r *Recorder) addAt(at time.Time, source Source, kind string, fields map[st
 	r.entry(at, source, kind, fields)
 }
 
-// mayCut is whether the pieces of a text have nothing of what must not be in a journal, as they are redacted and searched one by one.
-func (r *Recorder) mayCut(pieces []piece, whole string) bool {
-	redacted := ""
-	for _, p := range pieces {
-		redacted += r.cfg.Redact(p.Text)
+// mayCut is whether the pieces of a text have nothing of what must not be in a journal, as they are redacted and searched one by one. What was said
+// before of the same message is in the journal already: if that cuts something in two, nothing can be saved.
+func (r *Recorder) mayCut(pieces []piece, whole, before string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before != "" && (r.cfg.Redact(before+whole) != r.cfg.Redact(before)+r.cfg.Redact(whole) || hidden(before+whole) > hidden(before)+hidden(whole)) {
+		r.findings = append(r.findings, Finding{fmt.Sprintf("behind entry %d", r.seq), "what is to be hidden, in a message that something else has cut in two"})
 	}
-	return len(pieces) < 2 || redacted == r.cfg.Redact(whole) && len(findSecrets(quoteJSON(whole))) == 0
+	var redacted strings.Builder
+	for _, p := range pieces {
+		redacted.WriteString(r.cfg.Redact(p.Text))
+	}
+	return len(pieces) < 2 || redacted.String() == r.cfg.Redact(whole) && hidden(whole) == 0
 }
+
+// hidden is how many secrets seem to be in a text.
+func hidden(text string) int { return len(findSecrets(quoteJSON(text))) }
 
 // settle ends a turn that has no summary.
 func (r *Recorder) settle() {
@@ -148,10 +166,13 @@ func (r *Recorder) settle() {
 	r.end(context.Background())
 }
 
-// begin begins a turn.
-func (r *Recorder) begin() {
+// begin begins a turn, as those who read journals count them: with a prompt, or with the steer that resumes the one before.
+func (r *Recorder) begin(kind string) {
 	r.end(context.Background())
-	r.pass++
+	if kind == "prompt" {
+		r.pass++
+	}
+	r.turns++
 	r.running = true
 	if r.cfg.Dir == "" {
 		return
@@ -233,7 +254,7 @@ func (r *Recorder) put(text, kind string) {
 	}
 	r.write(string(entry))
 	if o := objectOf(entry); kind == commitsKind && o.str("unavailable") != "" { // be it that a redaction has made them so
-		why := fmt.Sprintf("the commits of turn %d: %s", r.pass, o.str("unavailable"))
+		why := fmt.Sprintf("the commits of turn %d: %s", r.turns, o.str("unavailable"))
 		r.warnings = append(r.warnings, why)
 		r.add("git", "warning", map[string]any{"message": why})
 	}
@@ -295,6 +316,9 @@ func (r *Recorder) Warnings() []string {
 func (r *Recorder) changes(c *Changes) {
 	r.committed = true
 	fields := map[string]any{}
+	if r.turns > 0 {
+		fields["turn"] = r.turns
+	}
 	text, err := marshal(c)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)

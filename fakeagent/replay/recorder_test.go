@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,6 +18,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/timeline"
 	. "github.com/understudy-go/understudy/matchers"
 	"github.com/understudy-go/understudy/timelinekit"
+	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
 
 // everything is a script of all that a timeline shows.
@@ -118,7 +120,8 @@ var _ = Describe("A recorder", func() {
 		Entry("text of other kinds", nil, piece("command_output", "t", "out"), piece("plan_text", "p", "plan"), piece(event.ReasoningSummary, "r", "in short"), piece("command_output", "t", "more")),
 		Entry("a message in pieces that then comes whole", nil, piece(event.AssistantText, "m", "hel"), piece(event.AssistantText, "m", "lo"), whole),
 		Entry("a message that only comes whole", nil, whole),
-		Entry("usage behind a message", nil, piece(event.AssistantText, "m", "hello"), event.Event{ItemID: "c", Payload: event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Status: event.Completed}}}, usage(event.TokenUsage{UsedTokens: 3, InputTokens: 3})),
+		Entry("usage right behind a message", nil, piece(event.AssistantText, "m", "he"), usage(event.TokenUsage{UsedTokens: 3, InputTokens: 3}), piece(event.AssistantText, "m", "llo"), usage(event.TokenUsage{UsedTokens: 5, InputTokens: 5})),
+		Entry("usage behind a call", nil, piece(event.AssistantText, "m", "hello"), event.Event{ItemID: "c", Payload: event.ItemCompleted{Item: event.Item{ItemType: event.DynamicToolCall, Title: "x", Status: event.Completed}}}, usage(event.TokenUsage{UsedTokens: 3, InputTokens: 3})),
 		Entry("why a turn failed, though the run did for another reason", errors.New("rate limit"), piece(event.AssistantText, "m", "oh")),
 		Entry("a warning and a request", nil, event.Event{Payload: event.Raw{Name: "runtime.warning", JSON: []byte(`{"message":"m"}`)}},
 			event.Event{RequestID: "q", Payload: event.RequestOpened{RequestType: "command_execution_approval"}},
@@ -131,12 +134,74 @@ var _ = Describe("A recorder", func() {
 		Expect(got).To(And(haveItemsOf(run), HaveItems(BeAssistantMessage("hello"))))
 	})
 
-	It("has a message as the text of its turn, also if it came whole", func(ctx SpecContext) {
-		performed(ctx, nil, whole)
+	It("has a message as the text of its turn, also if it came whole, whatever came before under that id", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		pieces := true
+		agent := fakeagent.NewT(GinkgoT(), fakeagent.Config{Perform: func(_ context.Context, p *fakeagent.Performance) error {
+			first := piece(event.AssistantText, "m", "")
+			if pieces {
+				first = piece(event.AssistantText, "m", "hello")
+			}
+			pieces = false
+			if err := p.Emit(first); err != nil {
+				return err
+			}
+			return p.Emit(whole)
+		}})
+		p := r.Provider(agent)
+		over := make(chan bool, 2)
+		p.Subscribe(func(e event.Event) {
+			if _, ended := e.Payload.(event.TurnCompleted); ended {
+				over <- true
+			}
+		})
+		Expect(p.StartSession(ctx, fakeagent.SessionConfig{ThreadID: "a"})).To(Succeed())
+		for range 2 {
+			Expect(p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "go"})).NotTo(BeEmpty())
+			<-over
+		}
+		Expect(r.Close(ctx, nil)).To(Succeed())
 		a, err := replay.New(read())
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(a.Close)
-		Expect(a.Turns()).To(HaveExactElements(HaveField("Text", "hello")))
+		Expect(a.Turns()).To(HaveExactElements(HaveField("Text", "hello"), HaveField("Text", "hello")))
+	})
+
+	It("knows when each piece of a message came", bubble.InBubble, func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		run := recordedHost(r).RunFakeAgentTurn(ctx, script.New(script.SayStep{Text: "in pieces, as it comes", Chunks: 3, Interval: time.Second}, script.Sleep(time.Second)))
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		a := replay.ForTest(GinkgoT(), read(), replay.WithSpeed(1))
+		began := time.Now()
+		var came []time.Duration
+		_, err := a.Play(ctx, replay.Request{Prompt: run.Timeline.Items()[0].(timeline.UserMessage).Text, Observe: func(o replay.Observation) {
+			if o.Event.Kind() == "text-delta" {
+				came = append(came, time.Since(began))
+			}
+		}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(came).To(Equal([]time.Duration{0, time.Second, 2 * time.Second}))
+	})
+
+	It("keeps the code of an ending, also where the reason was told before", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		l := &lost{}
+		p := r.Provider(l)
+		_, _ = p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "go"})
+		for _, e := range []event.Payload{event.RuntimeError{Message: "rate limit"}, event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: "rate limit", ErrorCode: 429}} {
+			l.hear(event.Event{ThreadID: "a", TurnID: "t", Payload: e})
+		}
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		got, _ := again(ctx, "go")
+		Expect(got.Ending).To(Equal(timeline.Ending{Kind: timeline.Failed, Message: "rate limit", Code: 429}))
+	})
+
+	It("has nothing that is missing where a provider tells the same sum twice", func(ctx SpecContext) {
+		performed(ctx, nil, usage(event.TokenUsage{UsedTokens: 5, InputTokens: 5}), usage(event.TokenUsage{UsedTokens: 5, InputTokens: 5}), usage(event.TokenUsage{UsedTokens: 2, InputTokens: 2}))
+		a, err := replay.New(read())
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(a.Close)
+		Expect(a.Turns()).To(HaveEach(HaveField("Usage", replay.Usage{Input: 7})), "it began to count anew")
 	})
 
 	It("counts what was used in each turn, where a provider tells the sum of all", func(ctx SpecContext) {
@@ -228,9 +293,9 @@ var _ = Describe("A recorder", func() {
 			r := record(replay.RecorderConfig{})
 			r.Add(replay.SourceAgent, "prompt", map[string]any{"text": "go"})
 			Expect(r.Close(ctx, run)).To(Succeed())
-			Expect(string(must(os.ReadFile(path)))).To(ContainSubstring(`"error":{"code":"` + want + `",`))
+			Expect(string(must(os.ReadFile(path)))).To(ContainSubstring(`"error":{"code":"` + want))
 		},
-		Entry("of a replay's failure", &replay.Failure{Code: "timeout", Message: "late"}, "timeout"),
+		Entry("of a replay's failure", &replay.Failure{Code: "timeout", Message: "late", Status: 504}, `timeout","message":"late","status":504}`),
 		Entry("of a replay's error", &replay.Error{Code: replay.Configuration, Entry: -1, Reason: "x"}, "configuration"),
 		Entry("of a divergence", &replay.Divergence{Kind: replay.KindExhausted, Turn: 1}, "replay"),
 		Entry("of a host's own", coded("limit"), "limit"),
@@ -392,6 +457,24 @@ var _ = Describe("A recorder", func() {
 				Expect(r.Close(ctx, nil)).To(Succeed())
 				Expect(string(must(os.ReadFile(path)))).To(And(ContainSubstring("the token is <redacted-1>"), Not(ContainSubstring(secret[:11])), Not(ContainSubstring(secret[11:]))))
 			}
+		})
+
+		It("replaces what is cut, also if it does not look like a secret, and saves nothing where it cannot", func(ctx SpecContext) {
+			r := record(replay.RecorderConfig{Redact: replay.RedactValues("Lisbon")})
+			emits(ctx, r, nil, piece(event.AssistantText, "m", "the code is Lis"), piece(event.AssistantText, "m", "bon"))
+			Expect(r.Close(ctx, nil)).To(Succeed())
+			Expect(string(must(os.ReadFile(path)))).To(And(ContainSubstring("the code is <redacted-1>"), Not(ContainSubstring("Lis")), Not(ContainSubstring("bon"))))
+			r = record(replay.RecorderConfig{Redact: replay.RedactValues("Lisbon")})
+			emits(ctx, r, nil, piece(event.AssistantText, "m", "the code is Lis"), piece(event.ReasoningText, "r", "hm"), piece(event.AssistantText, "m", "bon"))
+			Expect(r.Close(ctx, nil)).To(And(BeAssignableToTypeOf(&replay.SecretError{}), MatchError(ContainSubstring("something else has cut in two"))))
+		})
+
+		It("leaves ids as they are, which belong together", func(ctx SpecContext) {
+			r := record(replay.RecorderConfig{Redact: replay.RedactValues("kit")})
+			emits(ctx, r, nil, piece(event.AssistantText, "kit-1", "hello"), event.Event{ItemID: "kit-1", Payload: event.ItemCompleted{Item: event.Item{ItemType: event.AssistantMessage, Status: event.Completed, Detail: "hello"}}})
+			Expect(r.Close(ctx, nil)).To(Succeed())
+			got, _ := again(ctx, "go")
+			Expect(got).To(HaveItems(BeAssistantMessage("hello")))
 		})
 
 		It("replaces what it is told to, and a replay with the same function knows the prompts", func(ctx SpecContext) {

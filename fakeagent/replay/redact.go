@@ -39,7 +39,7 @@ func RedactValues(values ...string) func(string) string {
 
 // structural are the members of entries that a journal needs as they are, with all that is in them, by the kind of entry; "" is any.
 var structural = map[string][]string{
-	"":                  {"kind", "source", "at", "scope", "callId", "parentCallId", "subagentId"},
+	"":                  {"kind", "source", "at", "scope", "callId", "parentCallId", "subagentId", "itemId"},
 	"journal":           {"normalisers"},
 	"steer":             {"mode"},
 	"stopped":           {"reason"},

@@ -109,7 +109,7 @@ var hostKinds = map[string][]field{
 	"command-output": {mayHas("channel", aText), mayHas("text", aText)},
 	commitsKind:      {mayHas("turn", countFrom(1)), mayHas("baseline", aRevision), mayHas("unavailable", aName)},
 	finishedKind: {mayHas("status", oneOf("done", "failed", "cancelled")), mayHas("completed", aFlag), mayHas("branch", aText), mayHas("usage", aUsage),
-		mayHas("error", withFields(mayHas("code", aText), has("message", aText)))},
+		mayHas("error", withFields(mayHas("code", aText), has("message", aText), mayHas("status", aNumber)))},
 	"decision": {has("status", oneOf("started", "finished", "failed")), has("provider", aText), has("model", aText), mayHas("durationMs", aDuration),
 		mayHas("usage", anObject), mayHas("truncated", aFlag), mayHas("code", aText)},
 	"decision-request":  {has("request", anything)},

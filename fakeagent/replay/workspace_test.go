@@ -358,8 +358,9 @@ var _ = Describe("A recorder in a workspace", func() {
 		sum := map[string]any{"durationMs": 1, "status": 0, "tokens": replay.Usage{}}
 		add := func(kind string, fields map[string]any) { rec.Add(replay.SourceAgent, kind, fields) }
 		add("prompt", map[string]any{"text": "one"})
-		add("text", map[string]any{"text": "a"})
+		r.commitFile("first", "1")
 		add("steer", map[string]any{"text": "more", "mode": "resumed"})
+		add("prompt", map[string]any{"text": "the user says: more"})
 		add("text", map[string]any{"text": "b"})
 		add("summary", sum)
 		add("prompt", map[string]any{"text": "three"})
@@ -369,7 +370,10 @@ var _ = Describe("A recorder in a workspace", func() {
 		a, err := replay.New(replay.Entries(GinkgoT(), path))
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(a.Close)
-		Expect(a.Turns()).To(HaveExactElements(HaveField("Changes", BeNil()), HaveField("Changes", BeNil()), HaveField("Changes.Commits", HaveLen(1))))
+		Expect(a.Turns()).To(HaveExactElements(
+			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("first")))),
+			And(HaveField("Changes", BeNil()), HaveField("Prompt", "the user says: more"), HaveField("ResumedBy", []string{"more"})),
+			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("b/x"))))))
 	})
 
 	It("has the commits of a turn that failed, but not what came behind it, and those of a run that was canceled", func(ctx SpecContext) {
