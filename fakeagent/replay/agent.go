@@ -24,8 +24,8 @@ type Agent struct {
 	owner    string // the thread that plays the journal
 	told     tokens // to the host, as usage
 	playing  bool
-	ids      map[string]bool // of the tool calls that a provider was told
-	reopened bool            // the owner's session is another one than that of the turn before
+	ids      map[string]int // of the tool calls that a provider was told, and the last number behind one
+	reopened bool           // the owner's session is another one than that of the turn before
 }
 
 var _ fakeagent.Provider = (*Agent)(nil)

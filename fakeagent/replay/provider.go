@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -244,20 +245,26 @@ func (a *Agent) unused(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ids == nil {
-		a.ids = map[string]bool{}
+		a.ids = map[string]int{}
+	}
+	n := a.ids[id]
+	if n == 0 {
+		a.ids[id] = 1
+		return id
 	}
 	free := id
-	for n := 2; a.ids[free]; n++ {
-		free = fmt.Sprintf("%s-%d", id, n)
+	for a.ids[free] > 0 {
+		n++
+		free = id + "-" + strconv.Itoa(n)
 	}
-	a.ids[free] = true
+	a.ids[id], a.ids[free] = n, 1
 	return free
 }
 
 // ends ends the newest call of an id, or one that nobody has seen begin.
 func (s *stage) ends(o *object) error {
-	at := len(s.open) - 1
-	for at >= 0 && s.open[at].recorded != o.str("callId") {
+	id, at := o.str("callId"), len(s.open)-1
+	for at >= 0 && s.open[at].recorded != id {
 		at--
 	}
 	if at < 0 {
