@@ -78,6 +78,12 @@ var house = []row{
 		reason: "The engine plays a journal, and git makes its commits: no more is needed of the world. What is redacted may stand in an address, too.",
 	},
 	{
+		pkg:    "fakeagent/standin",
+		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "mockproc/pipe"},
+		not:    []string{"os/...", "syscall/..."},
+		reason: "A chat back end is HTTP and nothing else: it plays replies by the engine, and needs no files and no processes.",
+	},
+	{
 		pkg:    "usagefake",
 		not:    theWorld,
 		reason: "Quota and token usage are values: a host's row and page are tested without a network, and whoever takes a Source links nothing.",

@@ -1,0 +1,434 @@
+package standin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+)
+
+const chatPath = "/api/chat"
+
+// chatRoutes are the runtime's.
+func chatRoutes() []route {
+	return []route{
+		{Route{"GET", AgentRuntime, chatPath}, (*call).ready},
+		{Route{"POST", AgentRuntime, chatPath}, (*call).chat},
+		{Route{"POST", AgentRuntime, chatPath + "/session/cancel"}, (*call).cancel},
+	}
+}
+
+// table are all routes.
+func (s *Server) table() []route { return slices.Concat(sessionRoutes(), chatRoutes()) }
+
+// Status is how far a turn is.
+type Status string
+
+const (
+	Streaming Status = "streaming"
+	Held      Status = "held" // at a gate
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Stopped   Status = "stopped" // by the client
+)
+
+// Turn is a turn of a chat.
+type Turn struct {
+	Number     int // over all sessions, from 1
+	SessionUID string
+	Nth        int    // of its session, from 1
+	Text       string // of the message
+	Body       any    // of the request
+	Status     Status
+	Frames     []Frame // that were streamed so far
+	Abort      *Abort  // nil: nobody has stopped it
+}
+
+// Abort is how a turn was stopped.
+type Abort struct {
+	By      string // socket, cancel or delete
+	AtFrame int    // how many frames had been streamed
+}
+
+const (
+	stoppedBySocket = "socket"
+	stoppedByCancel = "cancel"
+	stoppedByDelete = "delete"
+)
+
+// turn is a turn that is kept.
+type turn struct {
+	s               *Server
+	session         *session
+	number, nth     int
+	text            string
+	body            any
+	provider, model string
+	dialect         *dialect
+	out             *stream
+	ended           chan struct{} // closed when the last byte was written
+
+	// With the server locked:
+	status Status
+	over   bool // all is settled, though the last frames may still be written
+	frames []Frame
+	parts  []Part
+	began  string
+	abort  *Abort
+}
+
+// public is what a turn looks like from outside. s.mu is locked.
+func (t *turn) public() Turn {
+	status := t.status
+	if status == Streaming && t.s.agent.HeldAt(t.session.UID) != "" {
+		status = Held
+	}
+	return Turn{t.number, t.session.UID, t.nth, t.text, t.body, status, slices.Clone(t.frames), t.abort}
+}
+
+// Turns are all turns, in the order in which they began.
+func (s *Server) Turns() []Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Turn, len(s.turns))
+	for i, t := range s.turns {
+		all[i] = t.public()
+	}
+	return all
+}
+
+// AwaitTurn waits until a turn has a status, such as [Completed]. It is an error at once if it cannot have it any more. n is its number, from 1.
+func (s *Server) AwaitTurn(ctx context.Context, n int, status Status) (Turn, error) {
+	var got Turn
+	over := false
+	err := s.await(ctx, func() string { return fmt.Sprintf("turn %d is not %s, but %q", n, status, got.Status) }, func() bool {
+		if n > len(s.turns) {
+			return false
+		}
+		got, over = s.turns[n-1].public(), s.turns[n-1].over
+		return over || got.Status == status
+	})
+	if err == nil && got.Status != status {
+		err = fmt.Errorf("standin: turn %d is %s, and so never %s", n, got.Status, status)
+	}
+	return got, err
+}
+
+func (c *call) ready() error {
+	c.json(http.StatusOK, map[string]any{"status": "ready", "protocol": "ui-message-stream"})
+	return nil
+}
+
+// chatRequest is what a client sends.
+type chatRequest struct {
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+		Parts   json.RawMessage `json:"parts"`
+	} `json:"messages"`
+	RuntimeSession string `json:"runtime_session_uid"`
+	Session        struct {
+		UID      string `json:"uid"`
+		Provider string `json:"llm_provider"`
+		Model    string `json:"llm_model"`
+	} `json:"session"`
+}
+
+// text is that of the newest message of the user.
+func (r *chatRequest) text() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role != "user" {
+			continue
+		}
+		for _, raw := range []json.RawMessage{m.Parts, m.Content} {
+			var text string
+			var parts []struct{ Type, Text string }
+			if json.Unmarshal(raw, &text) == nil && text != "" {
+				return text
+			}
+			if json.Unmarshal(raw, &parts) == nil {
+				var all []string
+				for _, p := range parts {
+					if p.Type == "text" {
+						all = append(all, p.Text)
+					}
+				}
+				if text = strings.Join(all, "\n"); text != "" {
+					return text
+				}
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+func (c *call) chat() error {
+	var in chatRequest
+	if err := c.decode(&in); err != nil {
+		return err
+	}
+	t, err := c.beginTurn(&in)
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	c.w.WriteHeader(http.StatusOK)
+	t.out.flush()
+	defer close(t.ended)
+	ctx := context.Background() // the turn's own: what ends it is an interrupt
+	if err := c.play(ctx, t); err != nil {
+		t.settle(event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: err.Error()})
+	}
+	select {
+	case <-t.out.done:
+	case <-c.r.Context().Done():
+		t.stop(stoppedBySocket)
+		<-t.out.done
+	}
+	if t.out.broken {
+		panic(http.ErrAbortHandler) // the client is to see that it broke off, if it still looks
+	}
+	return nil
+}
+
+// play has the agent play a turn, in the thread of its session.
+func (c *call) play(ctx context.Context, t *turn) error {
+	uid := t.session.UID
+	if t.nth == 1 {
+		if err := c.agent.StartSession(ctx, fakeagent.SessionConfig{ThreadID: uid}); err != nil {
+			return err
+		}
+	}
+	_, err := c.agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: uid, Text: t.text})
+	return err
+}
+
+// beginTurn makes the turn that a request asks for. From then on its session has its message.
+func (c *call) beginTurn(in *chatRequest) (*turn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one, text := c.session(in.RuntimeSession), in.text()
+	switch {
+	case one == nil:
+		return nil, refuse(http.StatusNotFound, "There is no such session.")
+	case in.Session.UID != one.UID:
+		return nil, refuse(http.StatusBadRequest, "session.uid is not runtime_session_uid.")
+	case text == "":
+		return nil, refuse(http.StatusBadRequest, "The newest message of the user has no text.")
+	case c.running(one.UID) != nil:
+		return nil, refuse(http.StatusConflict, "The session is answering already.")
+	}
+	one.turns++
+	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.Body, provider: in.Session.Provider, model: in.Session.Model,
+		ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
+	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
+	one.messages++ // of the answer
+	t.dialect = newDialect(fmt.Sprintf("message-%d", one.messages), t.number, text)
+	t.out = &stream{w: c.w, control: http.NewResponseController(c.w), done: make(chan struct{}), end: make(chan struct{})}
+	one.Status = working
+	one.touch()
+	c.turns = append(c.turns, t)
+	c.notify()
+	return t, nil
+}
+
+// message is the next message of a session.
+func (s *session) message(role, at string, content []Part) Message {
+	s.messages++
+	return Message{fmt.Sprintf("message-%d", s.messages), role, at, content, Provenance{"agent-session", s.AgentUID}}
+}
+
+// message is what there is of the answer of a turn that runs. s.mu is locked.
+func (t *turn) message() *Message {
+	return &Message{t.dialect.messageID, "assistant", t.began, slices.Clone(t.parts), Provenance{"agent-session", t.session.AgentUID}}
+}
+
+// hear streams what comes of an event. It is called by the turn itself, which waits for it.
+func (t *turn) hear(e event.Event) {
+	if end, over := e.Payload.(event.TurnCompleted); over {
+		t.settle(end)
+		return
+	}
+	for _, f := range t.dialect.frames(e) {
+		t.write(f)
+	}
+}
+
+// write streams a frame, unless the turn was stopped.
+func (t *turn) write(f frame) {
+	if sleep(t.out.stopped(), t.s.frameDelay) != nil {
+		return
+	}
+	text := f.json()
+	t.s.mu.Lock()
+	if t.abort != nil {
+		t.s.mu.Unlock()
+		return
+	}
+	t.frames = append(t.frames, text)
+	t.parts = appendPart(t.parts, f)
+	t.s.mu.Unlock()
+	t.out.write(text)
+}
+
+// settle ends the turn: all that can be asked for says so before the client reads the last bytes.
+func (t *turn) settle(end event.TurnCompleted) {
+	last := t.dialect.end(end)
+	t.s.mu.Lock()
+	t.over = true
+	switch {
+	case end.State == event.TurnEndFailed:
+		t.status = Failed
+	case end.State == event.TurnEndCompleted && t.abort == nil:
+		t.status = Completed
+	default:
+		t.status, last = Stopped, nil
+	}
+	for _, f := range last {
+		t.frames = append(t.frames, f.json())
+	}
+	one := t.session
+	if t.status != Failed && len(t.parts) > 0 {
+		one.Transcript = append(one.Transcript, *t.message())
+	}
+	one.Status = idle
+	one.touch()
+	bySocket := t.abort != nil && t.abort.By == stoppedBySocket
+	t.s.notify()
+	t.s.mu.Unlock()
+	for _, f := range last {
+		if sleep(t.out.stopped(), t.s.frameDelay) == nil {
+			t.out.write(f.json())
+		}
+	}
+	if !bySocket {
+		t.out.line("data: [DONE]\n\n")
+	}
+	close(t.out.done)
+}
+
+// stop stops the turn, if it runs.
+func (t *turn) stop(by string) {
+	t.s.mu.Lock()
+	if !t.over && t.abort == nil {
+		t.abort = &Abort{by, len(t.frames)}
+		t.out.stop()
+	}
+	over := t.over
+	t.s.mu.Unlock()
+	if !over {
+		_ = t.s.agent.InterruptTurn(context.Background(), t.session.UID, "")
+	}
+}
+
+func (c *call) cancel() error {
+	var in struct {
+		Session string `json:"runtime_session_uid"`
+	}
+	if err := c.decode(&in); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	one := c.session(in.Session)
+	var t *turn
+	if one != nil {
+		t = c.running(one.UID)
+	}
+	c.mu.Unlock()
+	status := idle
+	switch {
+	case one == nil:
+		return refuse(http.StatusNotFound, "There is no such session.")
+	case t != nil:
+		t.stop(stoppedByCancel)
+		<-t.out.done
+		status = "cancelled"
+	}
+	c.json(http.StatusOK, map[string]any{"runtime_session_uid": in.Session, "status": status})
+	return nil
+}
+
+// appendPart adds to the parts of a message what a frame says.
+func appendPart(parts []Part, f frame) []Part {
+	value := func(name string) any {
+		for i := 0; i < len(f.rest); i += 2 {
+			if f.rest[i] == name {
+				return f.rest[i+1]
+			}
+		}
+		return nil
+	}
+	ofCall := func() *Part {
+		for i := range slices.Backward(parts) {
+			if parts[i].ToolCallID == value("toolCallId") {
+				return &parts[i]
+			}
+		}
+		return &Part{}
+	}
+	switch f.Type {
+	case "text-start", "reasoning-start":
+		return append(parts, Part{Type: strings.TrimSuffix(f.Type, "-start")})
+	case "text-delta":
+		parts[len(parts)-1].Text += value("textDelta").(string)
+	case "reasoning-delta":
+		parts[len(parts)-1].Text += value("delta").(string)
+	case "tool-call-start":
+		return append(parts, Part{Type: "tool-call", ToolCallID: value("toolCallId").(string), ToolName: value("toolName").(string)})
+	case "tool-call-delta":
+		p := ofCall()
+		p.Args = append(p.Args, value("argsText").(string)...)
+	case "tool-result":
+		p := ofCall()
+		p.Result, _ = json.Marshal(value("result"))
+		p.IsError = value("isError").(bool)
+	}
+	return parts
+}
+
+// stream is what a client reads.
+type stream struct {
+	w       io.Writer
+	control *http.ResponseController
+	done    chan struct{} // closed when nothing more is written
+	end     chan struct{} // closed when the client wants no more
+	once    sync.Once
+	broken  bool // the client has gone
+}
+
+func (s *stream) stop() { s.once.Do(func() { close(s.end) }) }
+
+func (s *stream) stopped() <-chan struct{} { return s.end }
+
+// write writes a frame.
+func (s *stream) write(f Frame) { s.line("data: " + string(f) + "\n\n") }
+
+func (s *stream) line(text string) {
+	if s.broken {
+		return
+	}
+	if _, err := io.Copy(s.w, bytes.NewReader([]byte(text))); err != nil {
+		s.broken = true
+		return
+	}
+	s.flush()
+}
+
+func (s *stream) flush() {
+	if err := s.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		s.broken = true
+	}
+}

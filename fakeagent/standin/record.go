@@ -1,0 +1,125 @@
+package standin
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+)
+
+// keptRequests is how many requests are kept. Of more, the newest are.
+const keptRequests = 10_000
+
+// Target is whom a request is for.
+type Target string
+
+const (
+	Platform     Target = "platform"
+	AgentRuntime Target = "agent-runtime"
+	Other        Target = "other" // neither
+)
+
+// Request is a request that came, whatever the answer was.
+type Request struct {
+	Method string
+	URL    string // as it was asked for
+	Target Target
+	Path   string // of the route: of the runtime what is below its URL, of the platform what is behind the base
+	Base   string // what the platform's path hangs from: an origin, or one with the prefix /__platform__
+	Query  url.Values
+	Header http.Header
+	Body   any // what its JSON says, or else its text; nil: none
+	Status int // of the answer; 0: it has none yet
+}
+
+// Requests are the requests to the platform and to the runtime, in the order in which they came. Of more than 10,000 they are the newest.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return clones(s.recorded)
+}
+
+// DroppedRequests is how many requests are not among [Server.Requests] any more.
+func (s *Server) DroppedRequests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped
+}
+
+// FindRequests are those of [Server.Requests] with a method and a path; "" is any method.
+func (s *Server) FindRequests(method, path string) []Request {
+	return s.find(method, func(p string) bool { return p == path })
+}
+
+// FindRequestsMatching is [Server.FindRequests] for paths in which an expression is found.
+func (s *Server) FindRequestsMatching(method string, path *regexp.Regexp) []Request {
+	return s.find(method, path.MatchString)
+}
+
+func (s *Server) find(method string, path func(string) bool) []Request {
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return method != "" && r.Method != method || !path(r.Path) })
+}
+
+// UnhandledRequests are those that there was no route for, with the status 404 or 405, and those to nobody here that were not passed through.
+func (s *Server) UnhandledRequests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return clones(s.unhandled)
+}
+
+func clones(requests []Request) []Request {
+	all := slices.Clone(requests)
+	for i, r := range all {
+		all[i].Query, all[i].Header = cloneValues(r.Query), r.Header.Clone()
+	}
+	return all
+}
+
+func cloneValues(v url.Values) url.Values { return url.Values(http.Header(v).Clone()) }
+
+// record keeps a request. It returns what sets its status.
+func (s *Server) record(r Request) (answered func(status int)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.recorded) == keptRequests {
+		s.recorded = slices.Delete(s.recorded, 0, 1)
+		s.dropped++
+	}
+	s.recorded = append(s.recorded, r)
+	number := len(s.recorded) + s.dropped
+	return func(status int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if i := number - s.dropped - 1; i >= 0 && s.recorded[i].Status == 0 {
+			s.recorded[i].Status = status
+		}
+	}
+}
+
+// noRoute keeps a request that nobody has answered.
+func (s *Server) noRoute(r Request, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Status = status
+	s.unhandled = append(s.unhandled, r)
+}
+
+// bodyOf is what a body says.
+func bodyOf(body []byte) any {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if d.Decode(&v) == nil && !d.More() {
+		return v
+	}
+	if !utf8.Valid(body) {
+		return body
+	}
+	return string(body)
+}

@@ -1,0 +1,197 @@
+package standin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/script"
+)
+
+// replyGate is the gate of the default reply, behind its reasoning.
+const replyGate = "reply"
+
+//go:embed reply.json
+var defaultReply []byte
+
+// Match is for which turns a reply or a failure is.
+type Match struct {
+	what string
+	fits func(t *turn) bool
+}
+
+// InSession is for the turns of a session.
+func InSession(uid string) Match {
+	return Match{"in session " + uid, func(t *turn) bool { return t.session.UID == uid }}
+}
+
+// Nth is for the nth turn of a session, from 1.
+func Nth(n int) Match {
+	return Match{fmt.Sprintf("for turn %d of a session", n), func(t *turn) bool { return t.nth == n }}
+}
+
+// Text is for the turns whose message has a text in it.
+func Text(part string) Match {
+	return Match{fmt.Sprintf("for a message with %q", part), func(t *turn) bool { return strings.Contains(t.text, part) }}
+}
+
+// When is for the turns that a function says. It is called with the server locked, and must not call it.
+func When(fits func(Turn) bool) Match {
+	return Match{"for what a function says", func(t *turn) bool { return fits(t.public()) }}
+}
+
+func fitting(matches []Match, t *turn) bool {
+	for _, m := range matches {
+		if !m.fits(t) {
+			return false
+		}
+	}
+	return true
+}
+
+func wordsOf(matches []Match) string {
+	var words []string
+	for _, m := range matches {
+		words = append(words, m.what)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Reply is a script for turns.
+type Reply struct {
+	s       *Server
+	script  script.Script
+	matches []Match
+	times   int // that it is still for, unless it is for always
+	always  bool
+	used    int
+}
+
+func (r *Reply) where() string {
+	if len(r.matches) == 0 {
+		return ""
+	}
+	return " (" + wordsOf(r.matches) + ")"
+}
+
+// Reply has the next turn that fits play a script, instead of the default one. Of several replies that fit, the one with the most matches is played,
+// and of those the oldest. Placeholders in the script are filled in.
+func (s *Server) Reply(reply script.Script, matches ...Match) *Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &Reply{s: s, script: reply, matches: matches, times: 1}
+	s.replies = append(s.replies, r)
+	return r
+}
+
+// Times has it played by so many turns.
+func (r *Reply) Times(n int) *Reply {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.times = n
+	return r
+}
+
+// Always has it played by all turns that fit. It is left if there was none.
+func (r *Reply) Always() *Reply {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.times, r.always = 0, true
+	return r
+}
+
+// failure is a turn that is to fail.
+type failure struct {
+	text    string
+	matches []Match
+}
+
+// defaultFailure is why a turn fails that nobody has given a reason.
+const defaultFailure = "The stand-in was told to fail this turn."
+
+// FailNextTurn has the next turn that fits fail, with a text that the client is told; "" is one of the stand-in's own. It comes before any reply.
+func (s *Server) FailNextTurn(text string, matches ...Match) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = append(s.failures, failure{cmp.Or(text, defaultFailure), matches})
+}
+
+// HoldReplies has default replies wait behind their reasoning, until [Server.ReleaseReplies].
+func (s *Server) HoldReplies() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = true
+	for _, session := range s.sessions {
+		s.agent.Gate(session.UID, replyGate).Close()
+	}
+}
+
+// ReleaseReplies lets go all replies that are held, and holds none from now on.
+func (s *Server) ReleaseReplies() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = false
+	for _, session := range s.sessions {
+		s.agent.Gate(session.UID, replyGate).Release()
+	}
+}
+
+// Gate is where the hold steps of a name wait in a session; "reply" is that of the default reply.
+func (s *Server) Gate(sessionUID, name string) *fakeagent.Gate { return s.agent.Gate(sessionUID, name) }
+
+// AwaitHeld waits until a reply of a session is held by [Server.HoldReplies].
+func (s *Server) AwaitHeld(ctx context.Context, sessionUID string) error {
+	return s.agent.Gate(sessionUID, replyGate).AwaitHeld(ctx)
+}
+
+// choose is what a turn plays.
+func (s *Server) choose(in fakeagent.Input) (script.Script, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.running(in.ThreadID)
+	if t == nil {
+		return script.Script{}, fmt.Errorf("session %s has no turn that runs", in.ThreadID)
+	}
+	for i, f := range s.failures {
+		if fitting(f.matches, t) {
+			s.failures = append(s.failures[:i:i], s.failures[i+1:]...)
+			return script.New(script.Fail(f.text)), nil
+		}
+	}
+	if why := s.catalog.refuses(t.provider, t.model); why != "" {
+		return script.New(script.Fail(why)), nil
+	}
+	var best *Reply
+	for _, r := range s.replies {
+		if (r.always || r.times > 0) && fitting(r.matches, t) && (best == nil || len(r.matches) > len(best.matches)) {
+			best = r
+		}
+	}
+	if best == nil {
+		return s.byDefault(t)
+	}
+	best.used++
+	if !best.always {
+		best.times--
+	}
+	return best.script, nil
+}
+
+// byDefault is the default reply, by the model of the turn.
+func (s *Server) byDefault(t *turn) (script.Script, error) {
+	name, err := json.Marshal(t.provider + "/" + t.model)
+	if err != nil {
+		return script.Script{}, err
+	}
+	file, err := script.ParseFile(bytes.ReplaceAll(defaultReply, []byte("<model>"), name[1:len(name)-1]))
+	if err != nil {
+		return script.Script{}, err
+	}
+	chosen, _, _ := file.Pick(script.Request{Turn: 1}, map[int]int{})
+	return chosen, nil
+}

@@ -1,0 +1,192 @@
+package standin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+)
+
+// Server is a chat back end that nobody runs. It is an [http.Handler]; [Server.Client], [Server.RoundTripper] and [Server.Start] are other ways in.
+// All methods may be called from any goroutine.
+type Server struct {
+	options
+	routes []route
+	agent  *fakeagent.Instance
+	ways   ways
+
+	mu        sync.Mutex
+	recorded  []Request
+	dropped   int // requests that are not kept any more
+	unhandled []Request
+	ids       map[idKind]int
+	persons   map[string]person // by the token that they came with
+	sessions  []*session
+	turns     []*turn
+	replies   []*Reply
+	failures  []failure
+	holding   bool
+	catalog   catalog
+	changed   chan struct{} // is closed when a turn has another status
+}
+
+// Option shapes a server.
+type Option func(*options)
+
+type options struct {
+	identity    Identity
+	latency     time.Duration
+	frameDelay  time.Duration
+	passThrough http.RoundTripper
+	agentConfig fakeagent.Config
+	unchecked   bool
+}
+
+// WithIdentity is who the server takes itself and its user for; what is "" stays as in [DefaultIdentity].
+func WithIdentity(id Identity) Option {
+	return func(o *options) { o.identity = id.or(o.identity) }
+}
+
+// WithLatency is how long each answer but a stream takes to begin; 0 by default.
+func WithLatency(d time.Duration) Option { return func(o *options) { o.latency = d } }
+
+// WithFrameDelay is how long the server waits before each frame of a stream; 0 by default.
+func WithFrameDelay(d time.Duration) Option { return func(o *options) { o.frameDelay = d } }
+
+// WithPassThrough sends what is neither the platform's nor the runtime's to somebody else. By default it is answered with 404, and is unhandled.
+func WithPassThrough(to http.RoundTripper) Option {
+	return func(o *options) { o.passThrough = to }
+}
+
+// WithAgent says how the agent plays the replies: its speed, its seed, whether it may run commands. Script, Choose and Perform are not looked at.
+func WithAgent(cfg fakeagent.Config) Option { return func(o *options) { o.agentConfig = cfg } }
+
+// WithoutChecks leaves out what [New] does at the end of the test, but for closing the server.
+func WithoutChecks() Option { return func(o *options) { o.unchecked = true } }
+
+// New is a server for a test. At its end the server is closed, and the test fails, with one message, for requests that no route was for, replies
+// that nobody asked for, failures that nobody got, and turns that were still running.
+func New(t fakeagent.T, opts ...Option) *Server {
+	t.Helper()
+	s, err := newServer(opts)
+	if err != nil {
+		t.Fatalf("%v", err)
+		return nil
+	}
+	t.Cleanup(func() {
+		t.Helper()
+		left := s.Left()
+		_ = s.Close()
+		if left != "" && !s.unchecked {
+			t.Errorf("standin: at the end of the test:\n%s", left)
+		}
+	})
+	return s
+}
+
+// NewUnstarted is a server outside of a test: whoever makes it closes it.
+func NewUnstarted(opts ...Option) (*Server, error) { return newServer(opts) }
+
+func newServer(opts []Option) (*Server, error) {
+	s := &Server{options: options{identity: DefaultIdentity()}, ids: map[idKind]int{}, persons: map[string]person{}, changed: make(chan struct{})}
+	for _, opt := range opts {
+		opt(&s.options)
+	}
+	if err := s.identity.check(); err != nil {
+		return nil, err
+	}
+	cfg := s.agentConfig
+	cfg.Script, cfg.Perform, cfg.Choose = "", nil, s.choose
+	agent, err := fakeagent.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("standin: %w", err)
+	}
+	s.agent = agent
+	s.catalog = builtInCatalog()
+	s.routes = s.table()
+	agent.Subscribe(s.hear)
+	return s, nil
+}
+
+// Close ends all turns, and whatever listens. It returns when their streams are over.
+func (s *Server) Close() error {
+	return errors.Join(s.ways.close(), s.agent.Close())
+}
+
+// Left is what is left to say at the end of a test; "" is nothing.
+func (s *Server) Left() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, r := range s.unhandled {
+		fmt.Fprintf(&b, "  there is no route for %s %s, which was answered with %d\n", r.Method, r.URL, r.Status)
+	}
+	for _, r := range s.replies {
+		if r.times > 0 || !r.always && r.used == 0 {
+			fmt.Fprintf(&b, "  a reply was not asked for%s: %s\n", r.where(), r.script)
+		}
+	}
+	for _, f := range s.failures {
+		fmt.Fprintf(&b, "  a failure was not asked for: %q\n", f.text)
+	}
+	for _, t := range s.turns {
+		if t.status == Streaming || t.status == Held {
+			fmt.Fprintf(&b, "  turn %d, of session %s, for %.60q, is still %s\n", t.number, t.session.UID, t.text, t.status)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// hear is told of everything that happens in the agent's threads, each of which is a session.
+func (s *Server) hear(e event.Event) {
+	s.mu.Lock()
+	t := s.running(e.ThreadID)
+	s.mu.Unlock()
+	if t != nil {
+		t.hear(e)
+	}
+}
+
+// running is the turn of a session that runs; nil is none.
+func (s *Server) running(sessionUID string) *turn {
+	for i := len(s.turns) - 1; i >= 0; i-- {
+		if t := s.turns[i]; t.session.UID == sessionUID {
+			if t.over {
+				return nil
+			}
+			return t
+		}
+	}
+	return nil
+}
+
+// notify wakes who waits for a turn. s.mu is locked.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// await waits until something is so.
+func (s *Server) await(ctx context.Context, what func() string, so func() bool) error {
+	ctx, cancel := fakeagent.Patience(ctx)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		done, changed := so(), s.changed
+		s.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("standin: %s: %w", what(), context.Cause(ctx))
+		}
+	}
+}
