@@ -1,16 +1,12 @@
 package standin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -50,8 +46,9 @@ type Turn struct {
 	Text       string // of the message
 	Body       any    // of the request
 	Status     Status
-	Frames     []Frame // that were streamed so far
-	Abort      *Abort  // nil: nobody has stopped it
+	Frames     []Frame  // that were streamed so far
+	Abort      *Abort   // nil: nobody has stopped it
+	Notes      []string // what the agent did that the client was not told
 }
 
 // Abort is how a turn was stopped.
@@ -76,6 +73,7 @@ type turn struct {
 	provider, model string
 	dialect         *dialect
 	out             *stream
+	reply           reply
 	ended           chan struct{} // closed when the last byte was written
 
 	// With the server locked:
@@ -85,6 +83,7 @@ type turn struct {
 	parts  []Part
 	began  string
 	abort  *Abort
+	notes  []string
 }
 
 // public is what a turn looks like from outside. s.mu is locked.
@@ -93,7 +92,7 @@ func (t *turn) public() Turn {
 	if status == Streaming && t.s.agent.HeldAt(t.session.UID) != "" {
 		status = Held
 	}
-	return Turn{t.number, t.session.UID, t.nth, t.text, t.body, status, slices.Clone(t.frames), t.abort}
+	return Turn{t.number, t.session.UID, t.nth, t.text, t.body, status, slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
 }
 
 // Turns are all turns, in the order in which they began.
@@ -198,8 +197,11 @@ func (c *call) chat() error {
 		t.stop(stoppedBySocket)
 		<-t.out.done
 	}
-	if t.out.broken {
-		panic(http.ErrAbortHandler) // the client is to see that it broke off, if it still looks
+	if t.out.wire.KeepOpen {
+		<-c.r.Context().Done()
+	}
+	if t.out.broken || t.out.cut && t.out.wire.Reset {
+		panic(http.ErrAbortHandler) // which breaks the connection
 	}
 	return nil
 }
@@ -237,7 +239,9 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
 	one.messages++ // of the answer
 	t.dialect = newDialect(fmt.Sprintf("message-%d", one.messages), t.number, text)
-	t.out = &stream{w: c.w, control: http.NewResponseController(c.w), done: make(chan struct{}), end: make(chan struct{})}
+	t.out = newStream(c.w)
+	t.reply = c.pick(t)
+	t.out.wire = t.reply.wire
 	one.Status = working
 	one.touch()
 	c.turns = append(c.turns, t)
@@ -265,11 +269,35 @@ func (t *turn) hear(e event.Event) {
 	for _, f := range t.dialect.frames(e) {
 		t.write(f)
 	}
+	t.respond(e)
+}
+
+// respond answers what the agent asks, which a client of this dialect cannot: an approval is canceled, a question has no answers.
+func (t *turn) respond(e event.Event) {
+	ctx := context.Background()
+	var err error
+	switch p := e.Payload.(type) {
+	case event.RequestOpened:
+		err = t.s.agent.RespondToRequest(ctx, e.ThreadID, e.RequestID, fakeagent.Cancel)
+	case event.UserInputRequested:
+		if p.ResponseMode != "message" {
+			err = t.s.agent.RespondToUserInput(ctx, e.ThreadID, e.RequestID, map[string]any{})
+		}
+	default:
+		return
+	}
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	note := e.Payload.Type() + " was answered at once, since the client has no form for it"
+	if err != nil {
+		note = e.Payload.Type() + " could not be answered: " + err.Error()
+	}
+	t.notes = append(t.notes, note)
 }
 
 // write streams a frame, unless the turn was stopped.
 func (t *turn) write(f frame) {
-	if sleep(t.out.stopped(), t.s.frameDelay) != nil {
+	if sleep(t.out.end, t.s.frameDelay) != nil {
 		return
 	}
 	text := f.json()
@@ -310,12 +338,12 @@ func (t *turn) settle(end event.TurnCompleted) {
 	t.s.notify()
 	t.s.mu.Unlock()
 	for _, f := range last {
-		if sleep(t.out.stopped(), t.s.frameDelay) == nil {
+		if sleep(t.out.end, t.s.frameDelay) == nil {
 			t.out.write(f.json())
 		}
 	}
 	if !bySocket {
-		t.out.line("data: [DONE]\n\n")
+		t.out.finish()
 	}
 	close(t.out.done)
 }
@@ -397,38 +425,4 @@ func appendPart(parts []Part, f frame) []Part {
 		p.IsError = value("isError").(bool)
 	}
 	return parts
-}
-
-// stream is what a client reads.
-type stream struct {
-	w       io.Writer
-	control *http.ResponseController
-	done    chan struct{} // closed when nothing more is written
-	end     chan struct{} // closed when the client wants no more
-	once    sync.Once
-	broken  bool // the client has gone
-}
-
-func (s *stream) stop() { s.once.Do(func() { close(s.end) }) }
-
-func (s *stream) stopped() <-chan struct{} { return s.end }
-
-// write writes a frame.
-func (s *stream) write(f Frame) { s.line("data: " + string(f) + "\n\n") }
-
-func (s *stream) line(text string) {
-	if s.broken {
-		return
-	}
-	if _, err := io.Copy(s.w, bytes.NewReader([]byte(text))); err != nil {
-		s.broken = true
-		return
-	}
-	s.flush()
-}
-
-func (s *stream) flush() {
-	if err := s.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		s.broken = true
-	}
 }

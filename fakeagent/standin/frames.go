@@ -40,6 +40,10 @@ func (f frame) json() Frame {
 	return b.Bytes()
 }
 
+// blockEnd is an event of scripts that ends the text or the reasoning that is open, which else ends when something else begins: behind the reasoning
+// of a reply that is held, for one.
+const blockEnd = "block.end"
+
 func makeFrame(kind string, rest ...any) frame { return frame{kind, rest} }
 
 // dialect makes the frames of a turn of its events.
@@ -100,6 +104,9 @@ func (d *dialect) frames(e event.Event) (out []frame) {
 		d.usage = &p.Usage
 		return nil
 	case event.Raw:
+		if p.Name == blockEnd {
+			return d.step()
+		}
 		if strings.HasPrefix(p.Name, "data-") {
 			return append(d.step(), makeFrame(p.Name, "data", p.JSON))
 		}

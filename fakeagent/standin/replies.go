@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/understudy-go/understudy/fakeagent"
@@ -70,13 +71,21 @@ type Reply struct {
 	times   int // that it is still for, unless it is for always
 	always  bool
 	used    int
+	wire    Wire
 }
 
-func (r *Reply) where() string {
+// reply is what a turn plays.
+type reply struct {
+	script script.Script
+	wire   Wire
+	err    error
+}
+
+func (r *Reply) String() string {
 	if len(r.matches) == 0 {
-		return ""
+		return fmt.Sprint(r.script)
 	}
-	return " (" + wordsOf(r.matches) + ")"
+	return fmt.Sprintf("%s (%s)", r.script, wordsOf(r.matches))
 }
 
 // Reply has the next turn that fits play a script, instead of the default one. Of several replies that fit, the one with the most matches is played,
@@ -149,7 +158,7 @@ func (s *Server) AwaitHeld(ctx context.Context, sessionUID string) error {
 	return s.agent.Gate(sessionUID, replyGate).AwaitHeld(ctx)
 }
 
-// choose is what a turn plays.
+// choose is what a turn plays, for the agent.
 func (s *Server) choose(in fakeagent.Input) (script.Script, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,41 +166,57 @@ func (s *Server) choose(in fakeagent.Input) (script.Script, error) {
 	if t == nil {
 		return script.Script{}, fmt.Errorf("session %s has no turn that runs", in.ThreadID)
 	}
+	return t.reply.script, t.reply.err
+}
+
+// pick is what a turn is to play, which is decided when it is asked for: so of two turns the one that was first has the first failure. s.mu is
+// locked.
+func (s *Server) pick(t *turn) reply {
 	for i, f := range s.failures {
 		if fitting(f.matches, t) {
-			s.failures = append(s.failures[:i:i], s.failures[i+1:]...)
-			return script.New(script.Fail(f.text)), nil
+			s.failures = slices.Delete(s.failures, i, i+1)
+			return reply{script: script.New(script.Fail(f.text))}
 		}
 	}
 	if why := s.catalog.refuses(t.provider, t.model); why != "" {
-		return script.New(script.Fail(why)), nil
+		return reply{script: script.New(script.Fail(why))}
 	}
-	var best *Reply
+	var best []*Reply
 	for _, r := range s.replies {
-		if (r.always || r.times > 0) && fitting(r.matches, t) && (best == nil || len(r.matches) > len(best.matches)) {
-			best = r
+		switch {
+		case !r.always && r.times <= 0 || !fitting(r.matches, t):
+		case len(best) == 0 || len(r.matches) > len(best[0].matches):
+			best = []*Reply{r}
+		case len(r.matches) == len(best[0].matches):
+			best = append(best, r)
 		}
 	}
 	if best == nil {
 		return s.byDefault(t)
 	}
-	best.used++
-	if !best.always {
-		best.times--
+	r := best[0]
+	for _, other := range best[1:] {
+		if len(r.matches) > 0 && wordsOf(other.matches) != wordsOf(r.matches) {
+			s.ambiguous = append(s.ambiguous, fmt.Sprintf("turn %d fits the replies %s and %s; the first was played", t.number, r, other))
+		}
 	}
-	return best.script, nil
+	r.used++
+	if !r.always {
+		r.times--
+	}
+	return reply{script: r.script, wire: r.wire}
 }
 
 // byDefault is the default reply, by the model of the turn.
-func (s *Server) byDefault(t *turn) (script.Script, error) {
+func (s *Server) byDefault(t *turn) (r reply) {
 	name, err := json.Marshal(t.provider + "/" + t.model)
 	if err != nil {
-		return script.Script{}, err
+		return reply{err: err}
 	}
 	file, err := script.ParseFile(bytes.ReplaceAll(defaultReply, []byte("<model>"), name[1:len(name)-1]))
 	if err != nil {
-		return script.Script{}, err
+		return reply{err: err}
 	}
-	chosen, _, _ := file.Pick(script.Request{Turn: 1}, map[int]int{})
-	return chosen, nil
+	r.script, _, _ = file.Pick(script.Request{Turn: 1}, map[int]int{})
+	return r
 }

@@ -30,6 +30,7 @@ type Server struct {
 	sessions  []*session
 	turns     []*turn
 	replies   []*Reply
+	ambiguous []string // turns that two replies were for
 	failures  []failure
 	holding   bool
 	catalog   catalog
@@ -128,16 +129,19 @@ func (s *Server) Left() string {
 		fmt.Fprintf(&b, "  there is no route for %s %s, which was answered with %d\n", r.Method, r.URL, r.Status)
 	}
 	for _, r := range s.replies {
-		if r.times > 0 || !r.always && r.used == 0 {
-			fmt.Fprintf(&b, "  a reply was not asked for%s: %s\n", r.where(), r.script)
+		if r.times > 0 || r.used == 0 {
+			fmt.Fprintf(&b, "  a reply was not asked for: %s\n", r)
 		}
+	}
+	for _, a := range s.ambiguous {
+		fmt.Fprintf(&b, "  %s\n", a)
 	}
 	for _, f := range s.failures {
 		fmt.Fprintf(&b, "  a failure was not asked for: %q\n", f.text)
 	}
 	for _, t := range s.turns {
-		if t.status == Streaming || t.status == Held {
-			fmt.Fprintf(&b, "  turn %d, of session %s, for %.60q, is still %s\n", t.number, t.session.UID, t.text, t.status)
+		if status := t.public().Status; status == Streaming || status == Held {
+			fmt.Fprintf(&b, "  turn %d, of session %s, for %.60q, is still %s\n", t.number, t.session.UID, t.text, status)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
