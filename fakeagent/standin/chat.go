@@ -25,7 +25,9 @@ func chatRoutes() []route {
 }
 
 // table are all routes.
-func (s *Server) table() []route { return slices.Concat(sessionRoutes(), chatRoutes()) }
+func (s *Server) table() []route {
+	return slices.Concat(sessionRoutes(), providerRoutes(), customProviderRoutes(), chatRoutes())
+}
 
 // Status is how far a turn is.
 type Status string

@@ -109,7 +109,7 @@ func newServer(opts []Option) (*Server, error) {
 		return nil, fmt.Errorf("standin: %w", err)
 	}
 	s.agent = agent
-	s.catalog = builtInCatalog()
+	s.catalog = s.newCatalog()
 	s.routes = s.table()
 	agent.Subscribe(s.hear)
 	return s, nil
