@@ -26,7 +26,7 @@ func chatRoutes() []route {
 
 // table are all routes.
 func (s *Server) table() []route {
-	return slices.Concat(sessionRoutes(), providerRoutes(), customProviderRoutes(), chatRoutes())
+	return slices.Concat(sessionRoutes(), agentRoutes(), providerRoutes(), customProviderRoutes(), chatRoutes())
 }
 
 // Status is how far a turn is.

@@ -27,6 +27,7 @@ type Server struct {
 	unhandled []Request
 	ids       map[idKind]int
 	persons   map[string]person // by the token that they came with
+	agents    []string          // that somebody has named
 	sessions  []*session
 	turns     []*turn
 	replies   []*Reply
@@ -109,6 +110,7 @@ func newServer(opts []Option) (*Server, error) {
 		return nil, fmt.Errorf("standin: %w", err)
 	}
 	s.agent = agent
+	s.agents = []string{s.identity.AgentUID}
 	s.catalog = s.newCatalog()
 	s.routes = s.table()
 	agent.Subscribe(s.hear)

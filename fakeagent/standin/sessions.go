@@ -302,6 +302,7 @@ func (c *call) archive(one *session, archived bool) error {
 // newSession makes a session. s.mu is locked.
 func (s *Server) newSession(token, agent string) *session {
 	who, now := s.whoIs(token), timeText(time.Now())
+	s.nameAgent(agent)
 	one := &session{Session: Session{
 		UID: s.nextID(sessionID), AgentUID: agent, EnvironmentUID: who.environment, UserUID: who.user, Status: idle,
 		Provider: defaultProvider, Model: defaultModel, Thinking: defaultThinking, StartedAt: now, UpdatedAt: now,
