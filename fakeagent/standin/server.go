@@ -28,6 +28,7 @@ type Server struct {
 	ids       map[idKind]int
 	persons   map[string]person // by the token that they came with
 	agents    []string          // that somebody has named
+	readiness readiness
 	sessions  []*session
 	turns     []*turn
 	replies   []*Reply
@@ -111,6 +112,7 @@ func newServer(opts []Option) (*Server, error) {
 	}
 	s.agent = agent
 	s.agents = []string{s.identity.AgentUID}
+	s.readiness = ready()
 	s.catalog = s.newCatalog()
 	s.routes = s.table()
 	agent.Subscribe(s.hear)

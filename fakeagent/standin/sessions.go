@@ -363,19 +363,6 @@ func (c *call) getOrCreateSession() error {
 	return c.record(http.StatusCreated, one)
 }
 
-func (c *call) runtimeAccess(one *session) error {
-	type replicas struct {
-		Desired int `json:"desired"`
-		Actual  int `json:"actual"`
-	}
-	c.json(http.StatusOK, map[string]any{
-		"session_uid": one.UID, "mode": "token", "rpc_url": c.runtimeURL(c.r), "token": c.identity.RuntimeToken, "is_ready": true,
-		"runtime_interaction": map[string]any{"state": "ready", "can_submit": true, "notice": nil, "operation": nil, "retry_after_ms": nil},
-		"runtime_presence":    map[string]any{"phase": "serving", "replicas": replicas{1, 1}, "detail": nil, "observed_at": timeText(time.Now()), "wake": nil},
-	})
-	return nil
-}
-
 func (c *call) history(one *session) error {
 	if len(one.Transcript) == 0 {
 		return refuse(http.StatusNotFound, "Nothing was written to this session yet.")
