@@ -127,6 +127,9 @@ func (c *call) answer(tooLong bool) error {
 	case tooLong:
 		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is longer than %d bytes.", maxBody))
 	}
+	if err := c.fault(); err != nil {
+		return err
+	}
 	return route.serve(c)
 }
 

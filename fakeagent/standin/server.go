@@ -29,6 +29,7 @@ type Server struct {
 	persons   map[string]person // by the token that they came with
 	agents    []string          // that somebody has named
 	readiness readiness
+	faults    []*fault
 	sessions  []*session
 	turns     []*turn
 	replies   []*Reply
@@ -142,6 +143,11 @@ func (s *Server) Left() string {
 	}
 	for _, f := range s.failures {
 		fmt.Fprintf(&b, "  a failure was not asked for: %q\n", f.text)
+	}
+	for _, f := range s.faults {
+		if f.left > 0 || f.left == Always && !f.used {
+			fmt.Fprintf(&b, "  a fault was not asked for: %s\n", f)
+		}
 	}
 	for _, t := range s.turns {
 		if status := t.public().Status; status == Streaming || status == Held {
