@@ -79,7 +79,7 @@ var house = []row{
 	},
 	{
 		pkg:    "fakeagent/standin",
-		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "mockproc/pipe"},
+		ours:   []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/internal/jsonerr", "mockproc/pipe"},
 		not:    []string{"os/...", "syscall/..."},
 		reason: "A chat back end is HTTP and nothing else: it plays replies by the engine, and needs no files and no processes.",
 	},

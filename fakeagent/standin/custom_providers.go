@@ -162,7 +162,7 @@ func (c *call) addCustomProvider() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := customProvider{CreatedBy: c.whoIs(c.token).user, CreatedAt: timeText(time.Now())}
+	next := customProvider{CreatedBy: c.whoIs(c.caller()).user, CreatedAt: timeText(time.Now())}
 	in.require("identifier", "display_name", "base_url", "models")
 	c.readCustomProvider(in, &next)
 	in.models(&next.Models)
@@ -335,7 +335,7 @@ func (c *call) addCustomModel(p *customProvider) error {
 		return err
 	}
 	now := timeText(time.Now())
-	m.UID, m.CreatedBy, m.CreatedAt, m.UpdatedAt = c.nextID(customModelID), c.whoIs(c.token).user, now, now
+	m.UID, m.CreatedBy, m.CreatedAt, m.UpdatedAt = c.nextID(customModelID), c.whoIs(c.caller()).user, now, now
 	c.become(p, p.with(m, len(p.Models)))
 	c.json(http.StatusCreated, m)
 	return nil

@@ -183,3 +183,8 @@ func (r *reading) text() (all string) {
 	}
 	return all
 }
+
+func decode(text string, into any) {
+	GinkgoHelper()
+	Expect(json.Unmarshal([]byte(text), into)).To(Succeed())
+}

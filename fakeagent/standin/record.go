@@ -3,14 +3,14 @@ package standin
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
-	"unicode/utf8"
 )
 
-// keptRequests is how many requests are kept. Of more, the newest are.
+// keptRequests is how many requests are kept, and of the unhandled as many. Of more, the newest are.
 const keptRequests = 10_000
 
 // Target is whom a request is for.
@@ -85,7 +85,7 @@ func (s *Server) record(r Request) (answered func(status int)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.recorded) == keptRequests {
-		s.recorded = slices.Delete(s.recorded, 0, 1)
+		s.recorded = withoutFirst(s.recorded)
 		s.dropped++
 	}
 	s.recorded = append(s.recorded, r)
@@ -99,11 +99,20 @@ func (s *Server) record(r Request) (answered func(status int)) {
 	}
 }
 
+// withoutFirst moves nothing: the room is given back when more is appended.
+func withoutFirst(requests []Request) []Request {
+	requests[0] = Request{}
+	return requests[1:]
+}
+
 // noRoute keeps a request that nobody has answered.
 func (s *Server) noRoute(r Request, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Status = status
+	if len(s.unhandled) == keptRequests {
+		s.unhandled = withoutFirst(s.unhandled)
+	}
 	s.unhandled = append(s.unhandled, r)
 }
 
@@ -115,11 +124,10 @@ func bodyOf(body []byte) any {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	if d.Decode(&v) == nil && !d.More() {
-		return v
-	}
-	if !utf8.Valid(body) {
-		return body
+	if d.Decode(&v) == nil {
+		if _, err := d.Token(); err == io.EOF {
+			return v
+		}
 	}
 	return string(body)
 }

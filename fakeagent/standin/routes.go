@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/understudy-go/understudy/fakeagent/internal/jsonerr"
 )
 
 // maxBody is how long a body may be.
@@ -44,6 +46,7 @@ type call struct {
 	r       *http.Request
 	request Request
 	body    []byte
+	tooLong bool // there is more of it
 	vars    map[string]string
 	token   string
 
@@ -82,38 +85,62 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Context().Err() != nil {
 		return // who asked has gone
 	}
-	cors(w, r)
-	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
 	c := &call{Server: s, w: w, r: r, request: s.classify(r), token: bearer(r.Header.Get("Authorization"))}
-	tooLong := false
-	c.body, tooLong = read(r.Body)
-	c.request.Body = bodyOf(c.body)
-	if c.request.Target == Other {
-		s.other(c)
-		return
+	passed := c.request.Target == Other && s.passThrough != nil && !own(r)
+	if !passed { // what others answer has their own headers
+		cors(w, r)
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 	}
-	answered := s.record(c.request)
-	status := &statusWriter{ResponseWriter: w}
-	c.w = status
-	defer func() { answered(status.status) }()
-	err := c.answer(tooLong)
+	c.body, c.tooLong = read(r.Body)
+	c.request.Body = bodyOf(c.body)
+	switch {
+	case passed && c.tooLong:
+		c.refuse(bodyTooLong())
+	case passed:
+		s.pass(c)
+		return
+	case c.request.Target == Other:
+		s.noRoute(c.request, http.StatusNotFound)
+		c.refuse(refuse(http.StatusNotFound, fmt.Sprintf("Nobody here is %s, and it is not passed on.", c.request.URL)))
+	default:
+		c.w = &statusWriter{ResponseWriter: w, answered: s.record(c.request)}
+		c.refuse(c.answer())
+	}
+	c.send()
+}
+
+// refuse answers with what has gone wrong, if anything has.
+func (c *call) refuse(err error) {
 	if p := (*problem)(nil); errors.As(err, &p) {
 		c.json(p.status, p.body)
 	} else if err != nil {
 		c.json(http.StatusInternalServerError, map[string]any{"detail": err.Error()})
 	}
-	c.send()
 }
 
-// answer serves the request. The order of the checks is that of the platform: a route that there is not comes before a token that is wrong.
-func (c *call) answer(tooLong bool) error {
+func bodyTooLong() error {
+	return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is longer than %d bytes.", maxBody))
+}
+
+// answer serves the request, after the latency. Only a stream has none, so what is refused instead of one has it afterwards.
+func (c *call) answer() error {
 	route, allowed := c.route()
-	if err := c.wait(route); err != nil {
-		return nil //nolint:nilerr // who asked has gone
+	streams := route != nil && route.Method == http.MethodPost && route.Path == chatPath
+	if !streams && c.wait() != nil {
+		return nil // who asked has gone
 	}
+	err := c.serve(route, allowed)
+	if streams && err != nil && c.wait() != nil {
+		return nil
+	}
+	return err
+}
+
+// serve serves the request. The order of the checks is that of the platform: a route that there is not comes before a token that is wrong.
+func (c *call) serve(route *route, allowed []string) error {
 	switch {
 	case route == nil && allowed != nil:
 		c.noRoute(c.request, http.StatusMethodNotAllowed)
@@ -124,8 +151,8 @@ func (c *call) answer(tooLong bool) error {
 		return refuse(http.StatusNotFound, "Not found.")
 	case c.token == "", c.request.Target == AgentRuntime && c.token != c.identity.RuntimeToken:
 		return refuse(http.StatusUnauthorized, "Authentication credentials were not provided, or are not right.")
-	case tooLong:
-		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is longer than %d bytes.", maxBody))
+	case c.tooLong:
+		return bodyTooLong()
 	}
 	if err := c.fault(); err != nil {
 		return err
@@ -133,13 +160,8 @@ func (c *call) answer(tooLong bool) error {
 	return route.serve(c)
 }
 
-// wait is the latency, which a stream does not have.
-func (c *call) wait(to *route) error {
-	if c.latency <= 0 || to != nil && to.Method == http.MethodPost && to.Path == chatPath {
-		return nil
-	}
-	return sleep(c.r.Context().Done(), c.latency)
-}
+// wait is the latency.
+func (c *call) wait() error { return sleep(c.r.Context().Done(), c.latency) }
 
 // errGone is that who asked has gone.
 var errGone = errors.New("who asked has gone")
@@ -196,17 +218,13 @@ func match(pattern, path string) (vars map[string]string, ok bool) {
 
 // classify is whom a request is for.
 func (s *Server) classify(r *http.Request) Request {
-	u := *r.URL
-	if u.Host == "" {
-		u.Scheme, u.Host = "http", r.Host
-	}
-	if scheme := r.Header.Get(forwarded); scheme != "" {
-		u.Scheme = scheme
-	}
+	u, sure := address(r)
+	header := r.Header.Clone()
+	header.Del(askedScheme)
 	origin := u.Scheme + "://" + u.Host
-	out := Request{Method: r.Method, URL: u.String(), Target: Other, Path: u.Path, Query: u.Query(), Header: r.Header.Clone()}
+	out := Request{Method: r.Method, URL: u.String(), Target: Other, Path: u.Path, Query: u.Query(), Header: header}
 	rest, prefixed := strings.CutPrefix(u.Path, "/__platform__")
-	if runtime, ok := s.runtimePath(r, u); ok {
+	if runtime, ok := s.runtimePath(r, &u, sure); ok {
 		out.Target, out.Path = AgentRuntime, runtime
 	} else if strings.HasPrefix(rest, "/api/v1/") {
 		out.Target, out.Path, out.Base = Platform, rest, origin
@@ -217,31 +235,26 @@ func (s *Server) classify(r *http.Request) Request {
 	return out
 }
 
-// runtimePath is what is below the runtime's URL.
-func (s *Server) runtimePath(r *http.Request, u url.URL) (path string, ok bool) {
-	runtime, err := url.Parse(s.runtimeURL(r))
-	if err != nil || runtime.Host != u.Host {
-		return "", false
+// runtimePath is what is below a URL of the runtime. A handler behind a proxy does not see by which scheme it was asked; then any will do.
+func (s *Server) runtimePath(r *http.Request, u *url.URL, sure bool) (path string, ok bool) {
+	for _, at := range []string{s.identity.RuntimeURL, s.runtimeURL(r)} {
+		runtime, err := url.Parse(at)
+		if err != nil {
+			continue
+		}
+		if !sure {
+			runtime.Scheme = u.Scheme
+		}
+		below, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(runtime.Path, "/"))
+		switch {
+		case !ok || !sameOrigin(runtime, u):
+		case below == "":
+			return "/", true
+		case below[0] == '/':
+			return below, true
+		}
 	}
-	below, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(runtime.Path, "/"))
-	if !ok || below != "" && below[0] != '/' {
-		return "", false
-	}
-	if below == "" {
-		below = "/"
-	}
-	return below, true
-}
-
-// other answers what is neither the platform's nor the runtime's.
-func (s *Server) other(c *call) {
-	if s.passThrough == nil {
-		s.noRoute(c.request, http.StatusNotFound)
-		c.json(http.StatusNotFound, map[string]any{"detail": fmt.Sprintf("Nobody here is %s, and it is not passed on.", c.request.URL)})
-		c.send()
-		return
-	}
-	s.pass(c)
+	return "", false
 }
 
 // read reads a body to its end, or to the most that is read of one.
@@ -259,17 +272,21 @@ func read(body io.Reader) (data []byte, tooLong bool) {
 
 // decode reads the body, which must be an object, into something.
 func (c *call) decode(into any) error {
-	if len(c.body) == 0 {
-		c.body = []byte("{}")
+	body := bytes.TrimSpace(c.body)
+	if len(body) == 0 {
+		body = []byte("{}")
 	}
-	if err := json.Unmarshal(c.body, into); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
-			return invalid(wrong.Field, fmt.Sprintf("Not a valid %s.", wrong.Type))
-		}
+	err := json.Unmarshal(body, into)
+	if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
 		return refuse(http.StatusBadRequest, "JSON parse error - "+err.Error())
 	}
-	return nil
+	if body[0] != '{' {
+		return invalid("non_field_errors", "The body must be an object.")
+	}
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return invalid(wrong.Field, jsonerr.Plain(err).Error())
+	}
+	return err
 }
 
 // json makes the answer. It is sent when nothing is locked any more: a client may be slow.
@@ -308,27 +325,18 @@ func cors(w http.ResponseWriter, r *http.Request) {
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		h.Set("Access-Control-Allow-Headers", asked)
 	}
-	h.Set("Access-Control-Expose-Headers", "*")
+	h.Set("Access-Control-Expose-Headers", "*, ETag, Retry-After") // to a page that sends cookies * is a name like others
 }
 
-// statusWriter knows the status of its answer.
+// statusWriter tells the status of its answer, before the client can know it.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
+	answered func(status int)
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.answered(status)
 	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(p)
 }
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,10 +27,10 @@ type Server struct {
 	dropped   int // requests that are not kept any more
 	unhandled []Request
 	ids       map[idKind]int
-	persons   map[string]person // by the token that they came with
-	agents    []string          // that somebody has named
-	readiness readiness
+	persons   map[caller]person
+	agents    []string // that somebody has named
 	faults    []*fault
+	readiness readiness
 	sessions  []*session
 	turns     []*turn
 	replies   []*Reply
@@ -98,7 +99,7 @@ func New(t fakeagent.T, opts ...Option) *Server {
 func NewUnstarted(opts ...Option) (*Server, error) { return newServer(opts) }
 
 func newServer(opts []Option) (*Server, error) {
-	s := &Server{options: options{identity: DefaultIdentity()}, ids: map[idKind]int{}, persons: map[string]person{}, changed: make(chan struct{})}
+	s := &Server{options: options{identity: DefaultIdentity()}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{})}
 	for _, opt := range opts {
 		opt(&s.options)
 	}
@@ -122,8 +123,17 @@ func newServer(opts []Option) (*Server, error) {
 
 // Close ends all turns, and whatever listens. It returns when their streams are over.
 func (s *Server) Close() error {
+	s.mu.Lock()
+	turns := slices.Clone(s.turns)
+	s.mu.Unlock()
+	for _, t := range turns {
+		t.stop(stoppedByClose) // before the ways are closed, which wait for whoever is served
+	}
 	return errors.Join(s.ways.close(), s.agent.Close())
 }
+
+// stoppedByClose is what has stopped a turn of a server that was closed.
+const stoppedByClose = "close"
 
 // Left is what is left to say at the end of a test; "" is nothing.
 func (s *Server) Left() string {

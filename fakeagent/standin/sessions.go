@@ -150,22 +150,28 @@ func (c *call) listSessions() error {
 		}
 		limit = min(max(n, 1), 100)
 	}
-	offset, _ := strconv.Atoi(q.Get("offset"))
+	offset := 0
+	if text := q.Get("offset"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return invalid("offset", "A whole number from 0 is required.")
+		}
+		offset = n
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.adopt(c.token, person{q.Get("created_by_user_uid"), environment})
 	found, err := c.filtered(q)
 	if err != nil {
 		return err
 	}
-	from := min(max(offset, 0), len(found))
+	c.adopt(c.caller(), person{q.Get("created_by_user_uid"), environment})
+	from := min(offset, len(found))
 	to := min(from+limit, len(found))
 	page := func(offset int) any {
-		u, _ := url.Parse(c.request.URL)
-		values := u.Query()
+		values := cloneValues(q)
 		values.Set("offset", strconv.Itoa(offset))
-		u.RawQuery = values.Encode()
-		return u.String()
+		address, _, _ := strings.Cut(c.request.URL, "?")
+		return address + "?" + values.Encode()
 	}
 	answer := struct {
 		Count    int       `json:"count"`
@@ -187,10 +193,18 @@ func (c *call) listSessions() error {
 func (c *call) filtered(q url.Values) ([]Session, error) {
 	agent := cmp.Or(q.Get("agent_uid"), q.Get("agent_id"))
 	words := strings.ToLower(q.Get("q"))
+	var archived *bool
+	if text := q.Get("is_archived"); text != "" {
+		is, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, invalid("is_archived", fmt.Sprintf("%q is not true or false.", text))
+		}
+		archived = &is
+	}
 	found := []Session{}
 	for _, one := range c.sessions {
-		switch archived := q.Get("is_archived"); {
-		case archived != "" && archived != strconv.FormatBool(one.Archived):
+		switch {
+		case archived != nil && *archived != one.Archived:
 		case agent != "" && agent != one.AgentUID:
 		case words != "" && !strings.Contains(strings.ToLower(one.words()), words):
 		default:
@@ -280,7 +294,10 @@ func (c *call) deleteSession() error {
 	c.mu.Unlock()
 	if t != nil {
 		t.stop(stoppedByDelete)
-		<-t.ended
+		select {
+		case <-t.ended:
+		case <-c.r.Context().Done(): // a client that does not read its stream keeps nobody who has gone
+		}
 	}
 	if one.turns > 0 {
 		_ = c.agent.StopSession(c.r.Context(), uid)
@@ -300,8 +317,8 @@ func (c *call) archive(one *session, archived bool) error {
 }
 
 // newSession makes a session. s.mu is locked.
-func (s *Server) newSession(token, agent string) *session {
-	who, now := s.whoIs(token), timeText(time.Now())
+func (s *Server) newSession(by caller, agent string) *session {
+	who, now := s.whoIs(by), timeText(time.Now())
 	s.nameAgent(agent)
 	one := &session{Session: Session{
 		UID: s.nextID(sessionID), AgentUID: agent, EnvironmentUID: who.environment, UserUID: who.user, Status: idle,
@@ -318,7 +335,7 @@ func (s *Server) newSession(token, agent string) *session {
 func (c *call) startSession() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one := c.newSession(c.token, c.vars["agent"])
+	one := c.newSession(c.caller(), c.vars["agent"])
 	handle := c.nextID(handleID)
 	one.Handle = &handle
 	return c.record(http.StatusCreated, one)
@@ -339,7 +356,10 @@ func (c *call) getOrCreateSession() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	agent, environment := c.vars["agent"], c.whoIs(c.token).environment
+	agent, environment := c.vars["agent"], c.whoIs(c.caller()).environment
+	if (in.Provider != "" || in.Model != "") && c.catalog.find(in.Provider, in.Model) == nil {
+		return invalid("llm_model", fmt.Sprintf("%s/%s is not in the catalog.", in.Provider, in.Model))
+	}
 	if in.Session != "" {
 		one := c.session(in.Session)
 		if one == nil || one.AgentUID != agent {
@@ -347,15 +367,12 @@ func (c *call) getOrCreateSession() error {
 		}
 		return c.record(http.StatusOK, one)
 	}
-	if (in.Provider != "" || in.Model != "") && c.catalog.find(in.Provider, in.Model) == nil {
-		return invalid("llm_model", fmt.Sprintf("%s/%s is not in the catalog.", in.Provider, in.Model))
-	}
 	for _, one := range c.sessions {
 		if one.AgentUID == agent && one.EnvironmentUID == environment && one.Handle != nil && *one.Handle == in.Handle {
 			return c.record(http.StatusOK, one)
 		}
 	}
-	one := c.newSession(c.token, agent)
+	one := c.newSession(c.caller(), agent)
 	one.Handle = &in.Handle
 	if in.Model != "" {
 		one.Provider, one.Model = in.Provider, in.Model
