@@ -290,6 +290,7 @@ func (c *call) deleteSession() error {
 		return refuse(http.StatusNotFound, "Not found.")
 	}
 	t := c.running(uid)
+	delete(c.readiness.sessions, uid)
 	c.sessions = slices.DeleteFunc(c.sessions, func(other *session) bool { return other == one })
 	c.mu.Unlock()
 	if t != nil {

@@ -2,15 +2,19 @@ package standin_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/standin"
 	"github.com/understudy-go/understudy/timelinekit/bubble"
 )
@@ -71,6 +75,40 @@ var _ = Describe("A way in", func() {
 		_, err = s.Listen("127.0.0.1:0")
 		Expect(err).To(MatchError(ContainSubstring("closed")))
 		Expect(s.Close()).To(Succeed())
+	})
+
+	It("is for many clients at once, none of whom gets what is another one's", bubble.InBubble, func() {
+		s := standin.New(GinkgoT(), standin.WithFrameDelay(time.Millisecond))
+		c := clientOf(s)
+		var all sync.WaitGroup
+		for n := range 64 {
+			one, text := c.session(), fmt.Sprintf("<message %d>", n)
+			all.Go(func() {
+				defer GinkgoRecover()
+				Expect(c.chat(one, text).text()).To(ContainSubstring(text))
+				messages := c.platform("GET", path(one, "history/"), nil).Body["messages"].([]any)
+				Expect(messages).To(HaveLen(2))
+				Expect(fmt.Sprint(messages[0])).To(ContainSubstring(text))
+			})
+		}
+		all.Wait()
+		Expect(s.Requests()).To(HaveLen(3 * 64))
+	})
+
+	It("is closed in the end, though a client has stopped reading", bubble.InBubble, func(ctx SpecContext) {
+		s, err := standin.NewUnstarted()
+		Expect(err).NotTo(HaveOccurred())
+		c := clientOf(s)
+		s.Reply(script.New(script.Say(strings.Repeat("long ", 1<<17))))
+		r := c.start(ctx, c.session(), "hello")
+		r.until("text-start")
+		synctest.Wait()
+		began := time.Now()
+		Expect(s.Close()).To(MatchError(context.DeadlineExceeded))
+		Expect(time.Since(began)).To(BeNumerically("<", time.Minute))
+		Expect(s.Turns()).To(HaveExactElements(HaveField("Status", standin.Stopped)))
+		r.rest()
+		Expect(r.done).To(BeFalse())
 	})
 
 	It("is a handler, mounted where a test wants it", func() {
