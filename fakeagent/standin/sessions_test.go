@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -233,6 +234,25 @@ var _ = Describe("Sessions", bubble.InBubble, func() {
 			Expect(r.frames).To(HaveLen(len(turn.Frames)))
 			Expect(r.types()).NotTo(ContainElement("finish"))
 			Expect(s.Left()).To(BeEmpty())
+		})
+
+		It("keep nobody waiting who has given up, though the stream is not read", func(ctx SpecContext) {
+			s.Reply(script.New(script.Say(strings.Repeat("long ", 1<<17))))
+			one := c.session()
+			r := c.start(ctx, one, "hello")
+			r.until("text-start")
+			synctest.Wait() // until there is no more room for what is not read
+			patience, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_, err := c.Do(request(patience, "DELETE", platformURL+path(one, ""), "t", nil))
+			Expect(err).To(MatchError(context.DeadlineExceeded))
+			synctest.Wait()
+			Expect(s.FindRequests("DELETE", path(one, ""))).To(HaveExactElements(HaveField("Status", http.StatusNoContent)))
+			Expect(s.Turns()[0].Abort).To(HaveValue(HaveField("By", "delete")))
+			Expect(s.Turns()[0].Status).To(Equal(standin.Streaming))
+			r.rest()
+			Expect(r.done).To(BeTrue())
+			Expect(s.Turns()[0].Status).To(Equal(standin.Stopped))
 		})
 	})
 
