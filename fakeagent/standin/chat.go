@@ -216,8 +216,16 @@ func (c *call) play(ctx context.Context, t *turn) error {
 			return err
 		}
 	}
-	_, err := c.agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: uid, Text: t.text})
-	return err
+	if _, err := c.agent.SendTurn(ctx, fakeagent.TurnInput{ThreadID: uid, Text: t.text}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	stopped := t.abort != nil
+	c.mu.Unlock()
+	if stopped { // before there was anything to interrupt
+		_ = c.agent.InterruptTurn(ctx, uid, "")
+	}
+	return nil
 }
 
 // beginTurn makes the turn that a request asks for. From then on its session has its message.

@@ -3,6 +3,8 @@ package standin_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -146,3 +148,35 @@ var _ = Describe("A chat", bubble.InBubble, func() {
 		}
 	})
 })
+
+var _ = Describe("A turn that is stopped as soon as it is asked for", func() {
+	It("ends, though the agent had not begun it", bubble.InBubble, func() {
+		s := standin.New(GinkgoT())
+		s.HoldReplies()
+		session := clientOf(s).session()
+		deleted := make(chan int, 1)
+		early := &hurried{ResponseRecorder: httptest.NewRecorder()}
+		early.before = func() {
+			go func() {
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, request(context.Background(), "DELETE", platformURL+path(session, ""), "a token", nil))
+				deleted <- w.Code
+			}()
+			synctest.Wait()
+		}
+		s.ServeHTTP(early, clientOf(s).chatRequest(context.Background(), session, "hello"))
+		Expect(<-deleted).To(Equal(http.StatusNoContent))
+		Expect(s.Turns()).To(HaveExactElements(And(HaveField("Status", standin.Stopped), HaveField("Abort", HaveValue(HaveField("By", "delete"))))))
+	})
+})
+
+// hurried does something before an answer begins.
+type hurried struct {
+	*httptest.ResponseRecorder
+	before func()
+}
+
+func (r *hurried) WriteHeader(status int) {
+	r.before()
+	r.ResponseRecorder.WriteHeader(status)
+}
