@@ -71,7 +71,7 @@ type turn struct {
 	session         *session
 	number, nth     int
 	text            string
-	body            any
+	body            *rawBody
 	provider, model string
 	dialect         *dialect
 	out             *stream
@@ -94,7 +94,7 @@ func (t *turn) public() Turn {
 	if status == Streaming && t.s.agent.HeldAt(t.session.UID) != "" {
 		status = Held
 	}
-	return Turn{t.number, t.session.UID, t.nth, t.text, t.body, status, slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
+	return Turn{t.number, t.session.UID, t.nth, t.text, t.body.value(), status, slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
 }
 
 // Turns are all turns, in the order in which they began.
@@ -152,12 +152,15 @@ func (r *chatRequest) text() string {
 			continue
 		}
 		for _, raw := range []json.RawMessage{m.Parts, m.Content} {
+			if len(raw) == 0 {
+				continue
+			}
 			var text string
 			var parts []struct{ Type, Text string }
-			if json.Unmarshal(raw, &text) == nil && text != "" {
+			if raw[0] == '"' && json.Unmarshal(raw, &text) == nil && text != "" {
 				return text
 			}
-			if json.Unmarshal(raw, &parts) == nil {
+			if raw[0] == '[' && json.Unmarshal(raw, &parts) == nil {
 				var all []string
 				for _, p := range parts {
 					if p.Type == "text" {
@@ -187,22 +190,12 @@ func (c *call) chat() error {
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	c.w.WriteHeader(http.StatusOK)
-	t.out.flush()
 	defer close(t.ended)
 	ctx := context.Background() // the turn's own: what ends it is an interrupt
 	if err := c.play(ctx, t); err != nil {
 		t.settle(event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: err.Error()})
 	}
-	select {
-	case <-t.out.done:
-	case <-c.r.Context().Done():
-		t.stop(stoppedBySocket)
-		<-t.out.done
-	}
-	if t.out.wire.KeepOpen {
-		<-c.r.Context().Done()
-	}
-	if t.out.broken || t.out.cut && t.out.wire.Reset {
+	if err := t.out.serve(c.r.Context().Done(), func() { t.stop(stoppedBySocket) }); err != nil {
 		panic(http.ErrAbortHandler) // which breaks the connection
 	}
 	return nil
@@ -244,17 +237,17 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 		return nil, refuse(http.StatusConflict, "The session is answering already.")
 	}
 	one.turns++
-	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.Body, provider: in.Session.Provider, model: in.Session.Model,
+	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.raw, provider: in.Session.Provider, model: in.Session.Model,
 		ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
 	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
 	one.messages++ // of the answer
 	t.dialect = newDialect(fmt.Sprintf("message-%d", one.messages), t.number, text)
-	t.out = newStream(c.w)
 	t.reply = c.pick(t)
-	t.out.wire = t.reply.wire
+	t.out = newStream(c.w, t.reply.wire)
 	one.Status = working
 	one.touch()
 	c.turns = append(c.turns, t)
+	c.current[one.UID] = t
 	c.notify()
 	return t, nil
 }
@@ -327,6 +320,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 	last := t.dialect.end(end)
 	t.s.mu.Lock()
 	t.over = true
+	delete(t.s.current, t.session.UID)
 	switch {
 	case end.State == event.TurnEndFailed:
 		t.status = Failed
@@ -335,9 +329,11 @@ func (t *turn) settle(end event.TurnCompleted) {
 	default:
 		t.status, last = Stopped, nil
 	}
+	from := len(t.frames)
 	for _, f := range last {
 		t.frames = append(t.frames, f.json())
 	}
+	texts := t.frames[from:]
 	one := t.session
 	if t.status != Failed && len(t.parts) > 0 {
 		one.Transcript = append(one.Transcript, *t.message())
@@ -347,9 +343,9 @@ func (t *turn) settle(end event.TurnCompleted) {
 	bySocket := t.abort != nil && t.abort.By == stoppedBySocket
 	t.s.notify()
 	t.s.mu.Unlock()
-	for _, f := range last {
+	for _, text := range texts {
 		if sleep(t.out.end, t.s.frameDelay) == nil {
-			t.out.write(f.json())
+			t.out.write(text)
 		}
 	}
 	if !bySocket {

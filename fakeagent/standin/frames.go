@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,23 +22,30 @@ type frame struct {
 }
 
 func (f frame) json() Frame {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	put := func(v any) {
-		_ = e.Encode(v) // of texts and numbers, and of JSON that is valid
-		b.Truncate(b.Len() - 1)
-	}
-	b.WriteString(`{"type":`)
-	put(f.Type)
+	b := append(make([]byte, 0, 128), `{"type":`...)
+	b = appendJSON(b, f.Type)
 	for i := 0; i < len(f.rest); i += 2 {
-		b.WriteByte(',')
-		put(f.rest[i])
-		b.WriteByte(':')
-		put(f.rest[i+1])
+		b = append(b, ',')
+		b = appendJSON(b, f.rest[i])
+		b = append(b, ':')
+		b = appendJSON(b, f.rest[i+1])
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return append(b, '}')
+}
+
+// appendJSON appends a text, a number, or JSON that is valid. Most of what is in a frame is a text with nothing to escape.
+func appendJSON(b []byte, v any) []byte {
+	if text, ok := v.(string); ok && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(b, '"'), text...), '"')
+	}
+	if v, ok := v.(bool); ok {
+		return strconv.AppendBool(b, v)
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }
 
 // blockEnd is an event of scripts that ends the text or the reasoning that is open, which else ends when something else begins: behind the reasoning

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // keptRequests is how many requests are kept, and of the unhandled as many. Of more, the newest are.
@@ -33,13 +34,32 @@ type Request struct {
 	Header http.Header
 	Body   any // what its JSON says, or else its text; nil: none
 	Status int // of the answer; 0: it has none yet
+
+	raw *rawBody
+}
+
+// rawBody is a body that nobody has looked into yet: most of them nobody ever does.
+type rawBody struct {
+	once sync.Once
+	data []byte
+	says any
+}
+
+// value is what the body says.
+func (b *rawBody) value() any {
+	b.once.Do(func() { b.says, b.data = bodyOf(b.data), nil })
+	return b.says
 }
 
 // Requests are the requests to the platform and to the runtime, in the order in which they came. Of more than 10,000 they are the newest.
 func (s *Server) Requests() []Request {
+	return clones(s.recordedNow())
+}
+
+func (s *Server) recordedNow() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return clones(s.recorded)
+	return slices.Clone(s.recorded)
 }
 
 // DroppedRequests is how many requests are not among [Server.Requests] any more.
@@ -60,22 +80,24 @@ func (s *Server) FindRequestsMatching(method string, path *regexp.Regexp) []Requ
 }
 
 func (s *Server) find(method string, path func(string) bool) []Request {
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return method != "" && r.Method != method || !path(r.Path) })
+	return clones(slices.DeleteFunc(s.recordedNow(), func(r Request) bool { return method != "" && r.Method != method || !path(r.Path) }))
 }
 
 // UnhandledRequests are those that there was no route for, with the status 404 or 405, and those to nobody here that were not passed through.
 func (s *Server) UnhandledRequests() []Request {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return clones(s.unhandled)
+	all := slices.Clone(s.unhandled)
+	s.mu.Unlock()
+	return clones(all)
 }
 
+// clones are for somebody else, with their bodies.
 func clones(requests []Request) []Request {
-	all := slices.Clone(requests)
-	for i, r := range all {
-		all[i].Query, all[i].Header = cloneValues(r.Query), r.Header.Clone()
+	for i := range requests {
+		r := &requests[i]
+		r.Query, r.Header, r.Body, r.raw = cloneValues(r.Query), r.Header.Clone(), r.raw.value(), nil
 	}
-	return all
+	return requests
 }
 
 func cloneValues(v url.Values) url.Values { return url.Values(http.Header(v).Clone()) }

@@ -95,7 +95,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.body, c.tooLong = read(r.Body)
-	c.request.Body = bodyOf(c.body)
+	c.request.raw = &rawBody{data: c.body}
 	switch {
 	case passed && c.tooLong:
 		c.refuse(bodyTooLong())
@@ -200,20 +200,25 @@ func (c *call) route() (found *route, allowed []string) {
 
 // match holds a path against that of a route.
 func match(pattern, path string) (vars map[string]string, ok bool) {
-	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(got) {
-		return nil, false
-	}
-	vars = map[string]string{}
-	for i, w := range want {
-		switch name, isVar := strings.CutPrefix(w, "{"); {
-		case isVar && got[i] != "":
-			vars[strings.TrimSuffix(name, "}")] = got[i]
-		case w != got[i]:
+	for {
+		want, patternRest, more := strings.Cut(pattern, "/")
+		got, pathRest, moreOfPath := strings.Cut(path, "/")
+		switch name, isVar := strings.CutPrefix(want, "{"); {
+		case more != moreOfPath:
+			return nil, false
+		case isVar && got != "":
+			if vars == nil {
+				vars = map[string]string{}
+			}
+			vars[strings.TrimSuffix(name, "}")] = got
+		case want != got:
 			return nil, false
 		}
+		if !more {
+			return vars, true
+		}
+		pattern, path = patternRest, pathRest
 	}
-	return vars, true
 }
 
 // classify is whom a request is for.

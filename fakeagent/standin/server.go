@@ -32,7 +32,9 @@ type Server struct {
 	faults    []*fault
 	readiness readiness
 	sessions  []*session
+	byUID     map[string]*session // the same ones
 	turns     []*turn
+	current   map[string]*turn // those that run, by their sessions
 	replies   []*Reply
 	ambiguous []string // turns that two replies were for
 	failures  []failure
@@ -99,7 +101,7 @@ func New(t fakeagent.T, opts ...Option) *Server {
 func NewUnstarted(opts ...Option) (*Server, error) { return newServer(opts) }
 
 func newServer(opts []Option) (*Server, error) {
-	s := &Server{options: options{identity: DefaultIdentity()}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{})}
+	s := &Server{options: options{identity: DefaultIdentity()}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{}), byUID: map[string]*session{}, current: map[string]*turn{}}
 	for _, opt := range opts {
 		opt(&s.options)
 	}
@@ -177,18 +179,8 @@ func (s *Server) hear(e event.Event) {
 	}
 }
 
-// running is the turn of a session that runs; nil is none.
-func (s *Server) running(sessionUID string) *turn {
-	for i := len(s.turns) - 1; i >= 0; i-- {
-		if t := s.turns[i]; t.session.UID == sessionUID {
-			if t.over {
-				return nil
-			}
-			return t
-		}
-	}
-	return nil
-}
+// running is the turn of a session that runs; nil is none. s.mu is locked.
+func (s *Server) running(sessionUID string) *turn { return s.current[sessionUID] }
 
 // notify wakes who waits for a turn. s.mu is locked.
 func (s *Server) notify() {

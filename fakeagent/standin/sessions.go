@@ -121,14 +121,7 @@ func ofSession(serve func(*call, *session) error) func(*call) error {
 }
 
 // session is one by its id; nil: there is none. s.mu is locked.
-func (s *Server) session(uid string) *session {
-	for _, one := range s.sessions {
-		if one.UID == uid {
-			return one
-		}
-	}
-	return nil
-}
+func (s *Server) session(uid string) *session { return s.byUID[uid] }
 
 // record answers with the record of a session.
 func (c *call) record(status int, one *session) error {
@@ -291,6 +284,7 @@ func (c *call) deleteSession() error {
 	}
 	t := c.running(uid)
 	delete(c.readiness.sessions, uid)
+	delete(c.byUID, uid)
 	c.sessions = slices.DeleteFunc(c.sessions, func(other *session) bool { return other == one })
 	c.mu.Unlock()
 	if t != nil {
@@ -327,6 +321,7 @@ func (s *Server) newSession(by caller, agent string) *session {
 	}}
 	one.Name = fmt.Sprintf("Session %d", s.ids[sessionID])
 	s.sessions = append(s.sessions, one)
+	s.byUID[one.UID] = one
 	if s.holding {
 		s.agent.Gate(one.UID, replyGate).Close()
 	}

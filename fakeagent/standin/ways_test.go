@@ -99,7 +99,7 @@ var _ = Describe("A way in", func() {
 		s, err := standin.NewUnstarted()
 		Expect(err).NotTo(HaveOccurred())
 		c := clientOf(s)
-		s.Reply(script.New(script.Say(strings.Repeat("long ", 1<<17))))
+		s.Reply(script.New(script.SayStep{Text: strings.Repeat("long ", 1<<17), Chunks: 100}))
 		r := c.start(ctx, c.session(), "hello")
 		r.until("text-start")
 		synctest.Wait()

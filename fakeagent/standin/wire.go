@@ -2,8 +2,8 @@ package standin
 
 import (
 	"errors"
-	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -13,7 +13,7 @@ type Wire struct {
 	CutAtFrame int  `json:"cutAtFrame,omitempty"` // the stream ends before this frame, from 1, and without [DONE]; 0: it does not
 	CutAtByte  int  `json:"cutAtByte,omitempty"`  // likewise behind so many bytes
 	Reset      bool `json:"reset,omitempty"`      // where it is cut the connection breaks, rather than ends
-	ChunkBytes int  `json:"chunkBytes,omitempty"` // each write has so many bytes, at most; 0: a frame
+	ChunkBytes int  `json:"chunkBytes,omitempty"` // each write has so many bytes, at most; 0: all that there is
 	CRLF       bool `json:"crlf,omitempty"`       // lines end in a carriage return and a line feed
 	Comments   bool `json:"comments,omitempty"`   // a comment stands before each frame
 	Event      bool `json:"event,omitempty"`      // each frame has a line "event: message"
@@ -29,79 +29,163 @@ func (r *Reply) Wire(w Wire) *Reply {
 	return r
 }
 
-// stream is what a client reads.
-type stream struct {
-	w       io.Writer
-	control *http.ResponseController
-	wire    Wire
-	done    chan struct{} // closed when nothing more is written
-	end     chan struct{} // closed when the client wants no more
-	once    sync.Once
-
-	frames, bytes int  // written
-	cut           bool // nothing more is written, by a fault
-	broken        bool // the client has gone
+// appendEvent appends an event of a stream.
+func (w *Wire) appendEvent(b []byte, data []byte) []byte {
+	from := len(b)
+	if w.Comments {
+		b = append(b, ": stand-in\n"...)
+	}
+	if w.Event {
+		b = append(b, "event: message\n"...)
+	}
+	b = append(append(append(b, "data: "...), data...), "\n\n"...)
+	if w.CRLF {
+		b = append(b[:from], strings.ReplaceAll(string(b[from:]), "\n", "\r\n")...)
+	}
+	return b
 }
 
-func newStream(w http.ResponseWriter) *stream {
-	return &stream{w: w, control: http.NewResponseController(w), done: make(chan struct{}), end: make(chan struct{})}
+// streamAhead is how many bytes a turn may be ahead of what was written to its client.
+const streamAhead = 64 << 10
+
+// stream is what a client reads. The turn leaves frames in it, and the goroutine of the request writes what there is: frames that come at once are
+// written at once, and one that comes alone does not wait for another.
+type stream struct {
+	w    http.ResponseWriter
+	wire Wire
+	some chan struct{} // has a token when there is something to write
+	room chan struct{} // has a token when something was taken
+	done chan struct{} // closed when nothing more is left in it
+	end  chan struct{} // closed when the client wants no more
+	once sync.Once
+
+	mu            sync.Mutex
+	pending       []byte
+	frames, bytes int   // left so far
+	cut           bool  // nothing more is left, by a fault
+	broken        error // the client has gone
+}
+
+func newStream(w http.ResponseWriter, wire Wire) *stream {
+	return &stream{w: w, wire: wire, some: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{})}
 }
 
 // stop says that the client wants no more.
 func (s *stream) stop() { s.once.Do(func() { close(s.end) }) }
 
-// write writes a frame.
+// write leaves a frame. It waits while the client is far behind.
 func (s *stream) write(f Frame) {
-	if s.frames++; s.frames == s.wire.CutAtFrame {
-		s.cut = true
+	s.frames++
+	for last := false; !s.leave(f, last); {
+		select {
+		case <-s.room:
+		case <-s.end:
+			last = true
+		}
 	}
-	s.event(string(f))
+	signal(s.some)
 }
 
-// finish writes the end of a stream.
+// finish leaves the end of the stream.
 func (s *stream) finish() {
 	if !s.wire.NoDone {
-		s.event("[DONE]")
+		s.leave([]byte("[DONE]"), true)
 	}
 }
 
-// event writes an event of the stream.
-func (s *stream) event(data string) {
-	text := "data: " + data + "\n\n"
-	if s.wire.Event {
-		text = "event: message\n" + text
+// leave leaves an event, unless the client is far behind and it is not the last.
+func (s *stream) leave(data []byte, last bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frames > 0 && s.frames == s.wire.CutAtFrame {
+		s.cut = true
 	}
-	if s.wire.Comments {
-		text = ": stand-in\n" + text
+	switch {
+	case s.cut, s.broken != nil:
+		return true
+	case len(s.pending) > streamAhead && !last:
+		return false
 	}
-	if s.wire.CRLF {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
+	from := len(s.pending)
+	s.pending = s.wire.appendEvent(s.pending, data)
+	s.bytes += len(s.pending) - from
+	if over := s.bytes - s.wire.CutAtByte; s.wire.CutAtByte > 0 && over >= 0 {
+		s.pending, s.cut = s.pending[:len(s.pending)-over], true
 	}
-	size := s.wire.ChunkBytes
-	if size <= 0 {
-		size = len(text)
-	}
-	for ; text != "" && !s.cut && !s.broken; text = text[min(size, len(text)):] {
-		s.put(text[:min(size, len(text))])
+	return true
+}
+
+// serve writes what is left in the stream, until nothing more is. It calls gone when the client has gone; an error is that something was not written,
+// or not to be. The last of it is written when the request ends, together with what ends an answer.
+func (s *stream) serve(leaves <-chan struct{}, gone func()) error {
+	runtime.Gosched() // the turn has mostly something to say already, and need not be seen to have begun without
+	client := leaves
+	var taken []byte
+	for over := false; ; {
+		select {
+		case <-s.done:
+			over = true
+		default:
+		}
+		s.mu.Lock()
+		taken, s.pending = s.pending, taken[:0]
+		err, torn := s.broken, s.cut && s.wire.Reset
+		s.mu.Unlock()
+		signal(s.room)
+		if err == nil && len(taken) > 0 {
+			err = s.put(taken)
+		}
+		if err == nil && (!over || torn || s.wire.KeepOpen) {
+			err = s.flush()
+		}
+		switch {
+		case over && err == nil && torn:
+			return http.ErrAbortHandler
+		case over && err == nil && s.wire.KeepOpen:
+			<-client
+			return nil
+		case over:
+			return err
+		case err != nil:
+			s.mu.Lock()
+			s.broken, s.pending = err, nil
+			s.mu.Unlock()
+			signal(s.room)
+		}
+		select {
+		case <-s.some:
+		case <-s.done:
+		case <-leaves:
+			leaves = nil
+			gone()
+		}
 	}
 }
 
-// put writes bytes, up to where the stream is cut.
-func (s *stream) put(text string) {
-	if at := s.wire.CutAtByte; at > 0 && s.bytes+len(text) >= at {
-		text, s.cut = text[:at-s.bytes], true
+// put writes bytes, in pieces if that is wanted.
+func (s *stream) put(data []byte) error {
+	for size := s.wire.ChunkBytes; size > 0 && len(data) > size; data = data[size:] {
+		if _, err := s.w.Write(data[:size]); err != nil {
+			return err
+		}
+		if err := s.flush(); err != nil {
+			return err
+		}
 	}
-	n, err := io.WriteString(s.w, text)
-	s.bytes += n
-	if err != nil {
-		s.broken = true
-		return
-	}
-	s.flush()
+	_, err := s.w.Write(data)
+	return err
 }
 
-func (s *stream) flush() {
-	if err := s.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		s.broken = true
+func (s *stream) flush() error {
+	if err := http.NewResponseController(s.w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
