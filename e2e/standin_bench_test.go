@@ -3,13 +3,18 @@ package e2e_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -229,4 +234,79 @@ func BenchmarkStandInStart(b *testing.B) {
 		b.ReportMetric(mb, "MB-after-1000")
 	}
 	b.ReportMetric(answered.Median()/1e6, "ms/first-chat")
+}
+
+// BenchmarkStandInStreams has 10,000 streams open at once, with a frame a second each, and tells how late the frames come to a client in another
+// process, and how much memory a stream has, both in relation to the same of a handler that does nothing but write the same frames.
+func BenchmarkStandInStreams(b *testing.B) {
+	const streams = 10_000
+	binary := buildChatServer(b)
+	var late, memory [2]float64
+	for i, what := range []string{"standin-slow", "plain-slow"} {
+		p := startChatPeer(b, binary, what)
+		all, lates := sync.WaitGroup{}, make([][]time.Duration, streams)
+		calls := make([]chatCall, streams)
+		for n := range calls {
+			calls[n] = chatCall{p.url, "", []byte("{}")}
+			if i == 0 {
+				calls[n] = p.standInChat()
+			}
+		}
+		before, ok := p.resident()
+		pace := time.NewTicker(500 * time.Microsecond) // so that they are spread over the second
+		for n := range streams {
+			<-pace.C
+			all.Go(func() { lates[n] = p.follow(calls[n]) })
+		}
+		pace.Stop()
+		after, _ := p.resident()
+		all.Wait()
+		every := slices.Sorted(slices.Values(slices.Concat(lates...)))
+		if len(every) != streams*8 {
+			b.Fatalf("%s: %d frames came in time to be measured", what, len(every))
+		}
+		late[i], memory[i] = float64(every[len(every)*99/100])/1e6, (after-before)*1024/streams
+		if !ok {
+			memory[i] = 1
+		}
+		_ = p.cmd.Process.Kill()
+	}
+	for b.Loop() {
+	}
+	b.ReportMetric(late[0], "ms-late-p99")
+	b.ReportMetric(late[0]/late[1], "×plain-late")
+	b.ReportMetric(memory[0], "KB/stream")
+	b.ReportMetric(memory[0]/memory[1], "×plain-KB")
+}
+
+// follow reads a stream of eight frames, a second apart. It says how late each was after a second from the one before, or from the request.
+func (p *chatPeer) follow(c chatCall) (late []time.Duration) {
+	u, err := url.Parse(c.url)
+	if err != nil {
+		p.b.Error(err)
+		return nil
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		p.b.Error(err)
+		return nil
+	}
+	defer conn.Close()
+	last := time.Now()
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		cmp.Or(u.Path, "/"), u.Host, c.token, len(c.body), c.body)
+	for lines := bufio.NewReaderSize(conn, 256); ; {
+		line, err := lines.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			if len(late) != 8 {
+				p.b.Errorf("a stream ended after %d frames: %v", len(late), err)
+			}
+			return late
+		}
+		if bytes.HasPrefix(line, []byte("data: {")) {
+			now := time.Now()
+			late = append(late, now.Sub(last)-time.Second)
+			last = now
+		}
+	}
 }
