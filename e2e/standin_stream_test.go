@@ -26,8 +26,7 @@ var _ = Describe("The stream of a stand-in for a chat back end, as assistant-str
 			)
 			BeforeEach(func(ctx SpecContext) {
 				s = standin.New(GinkgoT())
-				url, err := s.Start()
-				Expect(err).NotTo(HaveOccurred())
+				url := s.Start()
 				session := postJSON(ctx, url+"/api/v1/agents/"+standin.DefaultIdentity().AgentUID+"/start-new-session/", "a token", nil)
 				uid = session["uid"].(string)
 				access := postJSON(ctx, url+"/api/v1/agent-sessions/"+uid+"/resolve-runtime-access/", "a token", nil)

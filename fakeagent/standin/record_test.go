@@ -31,14 +31,14 @@ var _ = Describe("The requests that came", func() {
 		}
 	})
 
-	It("have a body that is JSON, a text, bytes, or nothing", func() {
+	It("have a body that is JSON, a text, or nothing", func() {
 		s := standin.New(GinkgoT(), standin.WithoutChecks())
 		for _, body := range []string{`{"a":[1.0]}`, `{"a":`, "\xff", " "} {
 			s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, platformURL+"/api/v1/x", strings.NewReader(body)))
 		}
 		for _, requests := range [][]standin.Request{s.Requests(), s.FindRequests("POST", "/api/v1/x"), s.UnhandledRequests()} {
 			Expect(requests).To(HaveExactElements(
-				HaveField("Body", HaveKey("a")), HaveField("Body", `{"a":`), HaveField("Body", []byte("\xff")), HaveField("Body", BeNil())))
+				HaveField("Body", HaveKey("a")), HaveField("Body", `{"a":`), HaveField("Body", "\xff"), HaveField("Body", BeNil())))
 		}
 	})
 })

@@ -45,14 +45,14 @@ func serve(what string) (url string, err error) {
 			return "", err
 		}
 		s.Reply(script.New(script.SayStep{Text: reply, Chunks: 2})).Always()
-		return s.Start()
+		return s.Start(), nil
 	case "standin-slow": // a frame a second
 		s, err := standin.NewUnstarted(standin.WithFrameDelay(time.Second))
 		if err != nil {
 			return "", err
 		}
 		s.Reply(script.New(script.SayStep{Text: reply, Chunks: 2})).Always()
-		return s.Start()
+		return s.Start(), nil
 	case "plain":
 		return plain(0)
 	case "plain-slow":
