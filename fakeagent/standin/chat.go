@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ type turn struct {
 	text            string
 	body            *rawBody
 	provider, model string
-	dialect         *dialect
+	pieces          *pieces
 	out             *stream
 	reply           reply
 	ended           chan struct{} // closed when the last byte was written
@@ -186,9 +187,7 @@ func (c *call) chat() error {
 	if err != nil {
 		return err
 	}
-	h := c.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
+	maps.Copy(c.w.Header(), dialects[t.reply.dialect].header)
 	c.w.WriteHeader(http.StatusOK)
 	defer close(t.ended)
 	ctx := context.Background() // the turn's own: what ends it is an interrupt
@@ -241,7 +240,7 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 		ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
 	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
 	one.messages++ // of the answer
-	t.dialect = newDialect(fmt.Sprintf("message-%d", one.messages), t.number, text)
+	t.pieces = newPieces(fmt.Sprintf("message-%d", one.messages), t.number, text)
 	t.reply = c.pick(t)
 	t.out = newStream(c.w, t.reply.wire)
 	one.Status = working
@@ -260,7 +259,7 @@ func (s *session) message(role, at string, content []Part) Message {
 
 // message is what there is of the answer of a turn that runs. s.mu is locked.
 func (t *turn) message() *Message {
-	return &Message{t.dialect.messageID, "assistant", t.began, slices.Clone(t.parts), Provenance{"agent-session", t.session.AgentUID}}
+	return &Message{t.pieces.messageID, "assistant", t.began, slices.Clone(t.parts), Provenance{"agent-session", t.session.AgentUID}}
 }
 
 // hear streams what comes of an event. It is called by the turn itself, which waits for it.
@@ -269,10 +268,13 @@ func (t *turn) hear(e event.Event) {
 		t.settle(end)
 		return
 	}
-	for _, f := range t.dialect.frames(e) {
-		t.write(f)
+	pieces, told := t.pieces.of(e)
+	for _, p := range pieces {
+		t.write(p)
 	}
-	t.respond(e)
+	if !told {
+		t.respond(e)
+	}
 }
 
 // respond answers what the agent asks, which a client of this dialect cannot: an approval is canceled, a question has no answers.
@@ -287,37 +289,48 @@ func (t *turn) respond(e event.Event) {
 			err = t.s.agent.RespondToUserInput(ctx, e.ThreadID, e.RequestID, map[string]any{})
 		}
 	default:
+		t.note(e.Payload.Type() + " has no frame in this dialect")
 		return
 	}
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
 	note := e.Payload.Type() + " was answered at once, since the client has no form for it"
 	if err != nil {
 		note = e.Payload.Type() + " could not be answered: " + err.Error()
 	}
-	t.notes = append(t.notes, note)
+	t.note(note)
 }
 
-// write streams a frame, unless the turn was stopped.
-func (t *turn) write(f frame) {
+func (t *turn) note(text string) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.notes = append(t.notes, text)
+}
+
+// write streams a piece, unless the turn was stopped.
+func (t *turn) write(p piece) {
+	text := t.frame(p)
+	if text == nil {
+		return
+	}
 	if sleep(t.out.end, t.s.frameDelay) != nil {
 		return
 	}
-	text := f.json()
 	t.s.mu.Lock()
 	if t.abort != nil {
 		t.s.mu.Unlock()
 		return
 	}
 	t.frames = append(t.frames, text)
-	t.parts = appendPart(t.parts, f)
+	t.parts = appendPart(t.parts, p)
 	t.s.mu.Unlock()
 	t.out.write(text)
 }
 
+// frame is a piece in the dialect of the turn; nil: it has none for that.
+func (t *turn) frame(p piece) Frame { return dialects[t.reply.dialect].frame(p) }
+
 // settle ends the turn: all that can be asked for says so before the client reads the last bytes.
 func (t *turn) settle(end event.TurnCompleted) {
-	last := t.dialect.end(end)
+	last := t.pieces.end(end)
 	t.s.mu.Lock()
 	t.over = true
 	delete(t.s.current, t.session.UID)
@@ -330,8 +343,10 @@ func (t *turn) settle(end event.TurnCompleted) {
 		t.status, last = Stopped, nil
 	}
 	from := len(t.frames)
-	for _, f := range last {
-		t.frames = append(t.frames, f.json())
+	for _, p := range last {
+		if f := t.frame(p); f != nil {
+			t.frames = append(t.frames, f)
+		}
 	}
 	texts := t.frames[from:]
 	one := t.session
@@ -393,42 +408,4 @@ func (c *call) cancel() error {
 	}
 	c.json(http.StatusOK, map[string]any{"runtime_session_uid": in.Session, "status": status})
 	return nil
-}
-
-// appendPart adds to the parts of a message what a frame says.
-func appendPart(parts []Part, f frame) []Part {
-	value := func(name string) any {
-		for i := 0; i < len(f.rest); i += 2 {
-			if f.rest[i] == name {
-				return f.rest[i+1]
-			}
-		}
-		return nil
-	}
-	ofCall := func() *Part {
-		for i := range slices.Backward(parts) {
-			if parts[i].ToolCallID == value("toolCallId") {
-				return &parts[i]
-			}
-		}
-		return &Part{}
-	}
-	switch f.Type {
-	case "text-start", "reasoning-start":
-		return append(parts, Part{Type: strings.TrimSuffix(f.Type, "-start")})
-	case "text-delta":
-		parts[len(parts)-1].Text += value("textDelta").(string)
-	case "reasoning-delta":
-		parts[len(parts)-1].Text += value("delta").(string)
-	case "tool-call-start":
-		return append(parts, Part{Type: "tool-call", ToolCallID: value("toolCallId").(string), ToolName: value("toolName").(string)})
-	case "tool-call-delta":
-		p := ofCall()
-		p.Args = append(p.Args, value("argsText").(string)...)
-	case "tool-result":
-		p := ofCall()
-		p.Result, _ = json.Marshal(value("result"))
-		p.IsError = value("isError").(bool)
-	}
-	return parts
 }

@@ -4,31 +4,124 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/understudy-go/understudy/fakeagent/event"
-	"github.com/understudy-go/understudy/fakeagent/timeline"
 )
 
 // Frame is a frame of a stream, as its JSON says. Its members are in the order in which they were written.
 type Frame = json.RawMessage
 
-// frame is a frame that is being made.
-type frame struct {
-	Type string
-	rest []any // names and values in turn
+// Dialect is how a reply is written in frames.
+type Dialect string
+
+const (
+	PlatformDialect Dialect = "platform" // that of the platform's own chat
+	AISDK5          Dialect = "aisdk5"   // the UI message stream of the AI SDK, version 5
+	AISDK6          Dialect = "aisdk6"
+	AISDK7          Dialect = "aisdk7"
+)
+
+// dialect is what a dialect has of its own.
+type dialect struct {
+	header http.Header
+	frame  func(piece) Frame // nil: it has none for that
 }
 
-func (f frame) json() Frame {
+var dialects = func() map[Dialect]dialect {
+	sdk := dialect{http.Header{
+		"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"}, "Connection": {"keep-alive"},
+		"X-Vercel-Ai-Ui-Message-Stream": {"v1"}, "X-Accel-Buffering": {"no"},
+	}, sdkFrame}
+	return map[Dialect]dialect{
+		PlatformDialect: {http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-cache"}}, platformFrame},
+		AISDK5:          sdk, AISDK6: sdk, AISDK7: sdk,
+	}
+}()
+
+func (d Dialect) check() error {
+	if _, ok := dialects[d]; !ok {
+		return fmt.Errorf("standin: there is no dialect %q; use %s, %s, %s or %s", d, PlatformDialect, AISDK5, AISDK6, AISDK7)
+	}
+	return nil
+}
+
+// WithDialect is how replies are written; [PlatformDialect] by default.
+func WithDialect(d Dialect) Option { return func(o *options) { o.dialect = d } }
+
+func platformFrame(p piece) Frame {
+	switch p.kind {
+	case begins:
+		return frame("start", "messageId", p.id)
+	case stepBegins:
+		return frame("start-step")
+	case blockBegins:
+		return frame(p.name+"-start", "id", p.id)
+	case blockGoesOn:
+		if p.name == "text" {
+			return frame("text-delta", "id", p.id, "textDelta", p.text)
+		}
+		return frame("reasoning-delta", "id", p.id, "delta", p.text)
+	case blockEnds:
+		return frame(p.name+"-end", "id", p.id)
+	case callBegins:
+		return frame("tool-call-start", "id", p.id, "toolCallId", p.id, "toolName", p.name)
+	case callGoesOn:
+		return frame("tool-call-delta", "toolCallId", p.id, "argsText", p.text)
+	case callEnds:
+		return frame("tool-call-end", "toolCallId", p.id)
+	case resultOf:
+		return frame("tool-result", "toolCallId", p.id, "result", p.content(), "isError", p.failed)
+	case dataPart:
+		return frame("data-"+p.name, "data", p.json)
+	case stepEnds:
+		return frame("finish-step", "finishReason", "stop", "usage", p.usage, "isContinued", false)
+	case ends:
+		return frame("finish", "finishReason", "stop", "usage", p.usage)
+	case fails:
+		return frame("error", "errorText", p.text)
+	}
+	return nil
+}
+
+func sdkFrame(p piece) Frame {
+	switch p.kind {
+	case begins, stepBegins, blockBegins, blockEnds, dataPart, fails:
+		return platformFrame(p)
+	case blockGoesOn:
+		return frame(p.name+"-delta", "id", p.id, "delta", p.text)
+	case callBegins:
+		return frame("tool-input-start", "toolCallId", p.id, "toolName", p.name)
+	case callGoesOn:
+		return frame("tool-input-delta", "toolCallId", p.id, "inputTextDelta", p.text)
+	case callEnds:
+		return frame("tool-input-available", "toolCallId", p.id, "toolName", p.name, "input", json.RawMessage(p.text))
+	case resultOf:
+		if p.failed {
+			return frame("tool-output-error", "toolCallId", p.id, "errorText", p.text)
+		}
+		output := p.json
+		if output == nil {
+			output = json.RawMessage("null")
+		}
+		return frame("tool-output-available", "toolCallId", p.id, "output", output)
+	case stepEnds:
+		return frame("finish-step")
+	case ends:
+		return frame("finish", "finishReason", "stop")
+	}
+	return nil
+}
+
+// frame is a frame of a type, with names and values in turn.
+func frame(kind string, rest ...any) Frame {
 	b := append(make([]byte, 0, 128), `{"type":`...)
-	b = appendJSON(b, f.Type)
-	for i := 0; i < len(f.rest); i += 2 {
+	b = appendJSON(b, kind)
+	for i := 0; i < len(rest); i += 2 {
 		b = append(b, ',')
-		b = appendJSON(b, f.rest[i])
+		b = appendJSON(b, rest[i])
 		b = append(b, ':')
-		b = appendJSON(b, f.rest[i+1])
+		b = appendJSON(b, rest[i+1])
 	}
 	return append(b, '}')
 }
@@ -47,179 +140,3 @@ func appendJSON(b []byte, v any) []byte {
 	_ = e.Encode(v)
 	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }
-
-// blockEnd is an event of scripts that ends the text or the reasoning that is open, which else ends when something else begins: behind the reasoning
-// of a reply that is held, for one.
-const blockEnd = "block.end"
-
-func makeFrame(kind string, rest ...any) frame { return frame{kind, rest} }
-
-// dialect makes the frames of a turn of its events.
-type dialect struct {
-	messageID string
-	number    int // of the turn, in the ids
-
-	open    string // the kind of the block that is open: text or reasoning; "" is none
-	block   string // its id
-	item    string // its item
-	begun   bool   // the step has
-	counts  map[string]int
-	calls   map[string]string // the ids of calls, by those of their items
-	said    int               // characters
-	usage   *event.TokenUsage
-	prompt  string
-	dropped map[string]int
-}
-
-func newDialect(messageID string, number int, prompt string) *dialect {
-	return &dialect{messageID: messageID, number: number, prompt: prompt, counts: map[string]int{}, calls: map[string]string{}, dropped: map[string]int{}}
-}
-
-// id counts the ids of a kind: the first is that of the turn alone.
-func (d *dialect) id(kind string) string {
-	d.counts[kind]++
-	if n := d.counts[kind]; n > 1 {
-		return fmt.Sprintf("%s-%d-%d", kind, d.number, n)
-	}
-	return fmt.Sprintf("%s-%d", kind, d.number)
-}
-
-// frames are those of an event. Those that end a turn are not among them.
-func (d *dialect) frames(e event.Event) (out []frame) {
-	switch p := e.Payload.(type) {
-	case event.TurnStarted:
-		return []frame{makeFrame("start", "messageId", d.messageID)}
-	case event.Delta:
-		switch p.Stream {
-		case event.AssistantText:
-			d.said += utf8.RuneCountInString(p.Text)
-			return append(d.begin("text", e.ItemID), makeFrame("text-delta", "id", d.block, "textDelta", p.Text))
-		case event.ReasoningText:
-			return append(d.begin("reasoning", e.ItemID), makeFrame("reasoning-delta", "id", d.block, "delta", p.Text))
-		}
-	case event.ItemStarted:
-		if p.Item.ItemType.IsTool() {
-			return d.callBegins(e.ItemID, p.Item)
-		}
-	case event.ItemCompleted:
-		if p.Item.ItemType.IsTool() {
-			return d.callEnds(e.ItemID, p.Item)
-		}
-		if p.Item.ItemType == event.AssistantMessage {
-			return nil // it came in pieces
-		}
-	case event.TokenUsageUpdated:
-		d.usage = &p.Usage
-		return nil
-	case event.Raw:
-		if p.Name == blockEnd {
-			return d.step()
-		}
-		if strings.HasPrefix(p.Name, "data-") {
-			return append(d.step(), makeFrame(p.Name, "data", p.JSON))
-		}
-	}
-	if !event.IsLifecycle(e) {
-		d.dropped[e.Payload.Type()]++
-	}
-	return nil
-}
-
-// step begins the step, if it has not begun, and ends the block that is open.
-func (d *dialect) step() (out []frame) {
-	if !d.begun {
-		d.begun = true
-		out = append(out, makeFrame("start-step"))
-	}
-	if d.open != "" {
-		out = append(out, makeFrame(d.open+"-end", "id", d.block))
-		d.open = ""
-	}
-	return out
-}
-
-// begin has a block of a kind open.
-func (d *dialect) begin(kind, item string) (out []frame) {
-	if d.open == kind && d.item == item {
-		return nil
-	}
-	out = d.step()
-	d.open, d.item, d.block = kind, item, d.id(kind)
-	return append(out, makeFrame(kind+"-start", "id", d.block))
-}
-
-func (d *dialect) callBegins(item string, call event.Item) []frame {
-	out := d.step()
-	id := d.id("call")
-	d.calls[item] = id
-	args := argumentsOf(call)
-	half := len(args) / 2
-	for half > 0 && !utf8.RuneStart(args[half]) {
-		half--
-	}
-	return append(out,
-		makeFrame("tool-call-start", "id", id, "toolCallId", id, "toolName", call.Title),
-		makeFrame("tool-call-delta", "toolCallId", id, "argsText", args[:half]),
-		makeFrame("tool-call-delta", "toolCallId", id, "argsText", args[half:]),
-		makeFrame("tool-call-end", "toolCallId", id))
-}
-
-// argumentsOf are those of a call, as JSON.
-func argumentsOf(call event.Item) string {
-	data, err := json.Marshal(call.Data)
-	if u, ok := call.Data.(timeline.Unknown); ok {
-		data, err = u.Input, nil
-	}
-	if err != nil || len(data) == 0 {
-		return "{}"
-	}
-	return string(data)
-}
-
-func (d *dialect) callEnds(item string, call event.Item) []frame {
-	var out []frame
-	if d.calls[item] == "" {
-		out = d.callBegins(item, call)
-	}
-	text, details := call.Error, json.RawMessage(nil)
-	if u, ok := call.Data.(timeline.Unknown); ok && text == "" && u.Output != nil {
-		details = u.Output
-		if json.Unmarshal(u.Output, &text) != nil {
-			text = string(u.Output)
-		}
-	} else if text == "" {
-		details, _ = json.Marshal(call.Data)
-	}
-	type content struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	result := struct {
-		Content []content       `json:"content"`
-		Details json.RawMessage `json:"details"`
-	}{[]content{{"text", text}}, details}
-	return append(out, makeFrame("tool-result", "toolCallId", d.calls[item], "result", result, "isError", call.Status != event.Completed))
-}
-
-// end are the frames of a turn that is over; of one that was stopped there are none.
-func (d *dialect) end(e event.TurnCompleted) (out []frame) {
-	switch e.State {
-	case event.TurnEndCompleted:
-		out = d.step()
-		in, said := tokens(utf8.RuneCountInString(d.prompt)), tokens(d.said)
-		if d.usage != nil {
-			in, said = d.usage.InputTokens, d.usage.OutputTokens
-		}
-		usage := struct {
-			Input  int `json:"inputTokens"`
-			Output int `json:"outputTokens"`
-		}{in, said}
-		return append(out, makeFrame("finish-step", "finishReason", "stop", "usage", usage, "isContinued", false), makeFrame("finish", "finishReason", "stop", "usage", usage))
-	case event.TurnEndFailed:
-		return []frame{makeFrame("error", "errorText", e.Ending().Message)}
-	}
-	return nil
-}
-
-// tokens is how many tokens some characters are taken for.
-func tokens(characters int) int { return (characters + 3) / 4 }

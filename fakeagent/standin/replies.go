@@ -72,13 +72,15 @@ type Reply struct {
 	always  bool
 	used    int
 	wire    Wire
+	dialect Dialect // "" is the server's
 }
 
 // reply is what a turn plays.
 type reply struct {
-	script script.Script
-	wire   Wire
-	err    error
+	script  script.Script
+	wire    Wire
+	dialect Dialect
+	err     error
 }
 
 func (r *Reply) String() string {
@@ -103,6 +105,17 @@ func (r *Reply) Times(n int) *Reply {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.times = n
+	return r
+}
+
+// In has the reply written in a dialect, instead of the server's. It panics at one that there is not.
+func (r *Reply) In(d Dialect) *Reply {
+	if err := d.check(); err != nil {
+		panic(err)
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.dialect = d
 	return r
 }
 
@@ -169,9 +182,10 @@ func (s *Server) choose(in fakeagent.Input) (script.Script, error) {
 	return t.reply.script, t.reply.err
 }
 
-// pick is what a turn is to play, which is decided when it is asked for: so of two turns the one that was first has the first failure. s.mu is
+// pick is what a turn is to play, and in which dialect. It is decided when it is asked for: so of two turns the one that was first has the first failure. s.mu is
 // locked.
-func (s *Server) pick(t *turn) reply {
+func (s *Server) pick(t *turn) (r reply) {
+	defer func() { r.dialect = cmp.Or(r.dialect, s.dialect) }()
 	for i, f := range s.failures {
 		if fitting(f.matches, t) {
 			s.failures = slices.Delete(s.failures, i, i+1)
@@ -194,17 +208,17 @@ func (s *Server) pick(t *turn) reply {
 	if best == nil {
 		return s.byDefault(t)
 	}
-	r := best[0]
+	first := best[0]
 	for _, other := range best[1:] {
-		if len(r.matches) > 0 && wordsOf(other.matches) != wordsOf(r.matches) {
-			s.ambiguous = append(s.ambiguous, fmt.Sprintf("turn %d fits the replies %s and %s; the first was played", t.number, r, other))
+		if len(first.matches) > 0 && wordsOf(other.matches) != wordsOf(first.matches) {
+			s.ambiguous = append(s.ambiguous, fmt.Sprintf("turn %d fits the replies %s and %s; the first was played", t.number, first, other))
 		}
 	}
-	r.used++
-	if !r.always {
-		r.times--
+	first.used++
+	if !first.always {
+		first.times--
 	}
-	return reply{script: r.script, wire: r.wire}
+	return reply{script: first.script, wire: first.wire, dialect: first.dialect}
 }
 
 // byDefault is the default reply, by the model of the turn.

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,7 @@ type options struct {
 	frameDelay  time.Duration
 	passThrough http.RoundTripper
 	agentConfig fakeagent.Config
+	dialect     Dialect
 	unchecked   bool
 }
 
@@ -101,11 +103,11 @@ func New(t fakeagent.T, opts ...Option) *Server {
 func NewUnstarted(opts ...Option) (*Server, error) { return newServer(opts) }
 
 func newServer(opts []Option) (*Server, error) {
-	s := &Server{options: options{identity: DefaultIdentity()}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{}), byUID: map[string]*session{}, current: map[string]*turn{}}
+	s := &Server{options: options{identity: DefaultIdentity(), dialect: PlatformDialect}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{}), byUID: map[string]*session{}, current: map[string]*turn{}}
 	for _, opt := range opts {
 		opt(&s.options)
 	}
-	if err := s.identity.check(); err != nil {
+	if err := cmp.Or(s.identity.check(), s.dialect.check()); err != nil {
 		return nil, err
 	}
 	cfg := s.agentConfig
