@@ -65,7 +65,7 @@ const (
 
 // newCatalog is the catalog that a server begins with. It has a custom provider, so that a client has both kinds to show.
 func (s *Server) newCatalog() catalog {
-	window, most, now := int64(contextWindow), int64(16_000), timeText(time.Now())
+	window, most, now := int64(128_000), int64(16_000), timeText(time.Now())
 	builtIn := func(name, displayName string, status credential, models ...model) *provider {
 		for i := range models {
 			models[i].ContextWindow, models[i].MaxTokens = &window, &most
@@ -106,17 +106,20 @@ func (c *catalog) digest() string { return fmt.Sprintf("sha256:%064x", c.changes
 
 // find is a provider that has a model.
 func (c *catalog) find(provider, model string) *provider {
+	p, _ := c.lookUp(provider, model)
+	return p
+}
+
+// lookUp is a model, and its provider; nil: there is none.
+func (c *catalog) lookUp(provider, name string) (*provider, *model) {
 	for _, p := range c.providers() {
-		if p.Name != provider {
-			continue
-		}
-		for _, m := range p.Models {
-			if m.Model == model {
-				return p
+		for i := range p.Models {
+			if m := &p.Models[i]; p.Name == provider && m.Model == name {
+				return p, m
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // refuses is why no turn can be played on a model; "" is that one can.

@@ -395,9 +395,6 @@ func (c *call) history(one *session) error {
 	return nil
 }
 
-// contextWindow is how many tokens a model of the stand-in takes.
-const contextWindow = 128_000
-
 func (c *call) insights(one *session) error {
 	if len(one.Transcript) == 0 {
 		c.json(http.StatusOK, map[string]any{"has_insights": false})
@@ -414,13 +411,16 @@ func (c *call) insights(one *session) error {
 		}
 	}
 	in, out := tokens(characters["user"]), tokens(characters["assistant"])
+	var window, percent any // nobody knows of each model
+	if _, m := c.catalog.lookUp(one.Provider, one.Model); m != nil && m.ContextWindow != nil {
+		window, percent = *m.ContextWindow, json.Number(strconv.FormatFloat(float64(in+out)*100/float64(*m.ContextWindow), 'f', 1, 64))
+	}
 	c.json(http.StatusOK, map[string]any{
 		"has_insights": true,
 		"model":        map[string]any{"provider": one.Provider, "model": one.Model, "thinking": one.Thinking},
 		"session":      map[string]any{"messages": len(one.Transcript), "toolCalls": calls, "turns": one.turns},
 		"usage":        map[string]any{"inputTokens": in, "outputTokens": out, "totalTokens": in + out},
-		"context": map[string]any{"contextWindow": contextWindow, "usedTokens": in + out,
-			"percentOfContextWindow": json.Number(strconv.FormatFloat(float64(in+out)*100/contextWindow, 'f', 1, 64))},
+		"context":      map[string]any{"contextWindow": window, "usedTokens": in + out, "percentOfContextWindow": percent},
 	})
 	return nil
 }

@@ -329,6 +329,17 @@ var _ = Describe("Sessions", bubble.InBubble, func() {
 		c.chat(one, "hello")
 		Expect(c.platform("GET", path(one, "insights/"), nil).Body).To(HaveKeyWithValue("session", HaveKeyWithValue("toolCalls", 1.0)))
 	})
+
+	It("have insights by the window of their model, of which nobody may know", func() {
+		c.added(customProvider(object{"models": []any{customModel("small", object{"is_default": true, "context_window": 1000}), customModel("unknown", nil)}}))
+		one := c.session()
+		s.Reply(script.New(script.Say(strings.Repeat("a", 392))))
+		c.chat(one, "ab cd ef")
+		for model, want := range map[string]object{"small": {"contextWindow": 1000.0, "usedTokens": 100.0, "percentOfContextWindow": 10.0}, "unknown": {"contextWindow": nil, "usedTokens": 100.0, "percentOfContextWindow": nil}} {
+			Expect(c.platform("PATCH", path(one, ""), object{"llm_provider": "acme", "llm_model": model}).Status).To(Equal(http.StatusOK))
+			Expect(c.platform("GET", path(one, "insights/"), nil).Body["context"]).To(Equal(want))
+		}
+	})
 })
 
 var _ = Describe("A runtime", bubble.InBubble, func() {
