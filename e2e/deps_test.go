@@ -131,9 +131,9 @@ var house = []row{
 	{
 		pkg: "fakeagent/cmd/fakeagent",
 		ours: []string{"fakeagent", "fakeagent/timeline", "fakeagent/script", "fakeagent/event", "fakeagent/playbook", "fakeagent/replay", "fakeagent/mcpcall",
-			"timelinekit", "mockproc", "mockproc/acp", "usagefake"},
+			"fakeagent/standin", "timelinekit", "mockproc", "mockproc/acp", "usagefake"},
 		others: []string{"github.com/alecthomas/kong"},
-		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host. Only with flags does it need help.",
+		reason: "Nobody imports the command, so it may import whatever it shows: the engine, the language, the host, the back end. Only with flags does it need help.",
 	},
 	{
 		pkg:    "fakeagent/fakeagentmock",

@@ -1,5 +1,5 @@
-// Command fakeagent plays scripts on the command line, checks them, and prints the schema of their language. It also shows the usage of an
-// account that nobody has.
+// Command fakeagent plays scripts on the command line, checks them, and prints the schema of their language. It also serves a
+// chat back end, and shows the usage of an account that nobody has.
 package main
 
 import (
@@ -57,6 +57,7 @@ type commands struct {
 	Exec     execCommand `cmd:"" help:"Play an executor agent, and print its events."`
 	agent    `embed:""`
 	Mock     mockCommand     `cmd:"" help:"Play agents at once, one prompt each."`
+	Serve    serveCommand    `cmd:"" help:"Be a chat back end on a port of this machine."`
 	Usage    usageCommand    `cmd:"" help:"Print the quota and token usage of an account that nobody has."`
 	Playbook playbookCommand `cmd:"" help:"Make a playbook."`
 	Replay   replayCommand   `cmd:"" help:"Play a recorded run."`
