@@ -38,7 +38,7 @@ const (
 	Held      Status = "held" // at a gate
 	Completed Status = "completed"
 	Failed    Status = "failed"
-	Stopped   Status = "stopped" // by the client
+	Stopped   Status = "stopped"
 )
 
 // Turn is a turn of a chat.
@@ -56,7 +56,7 @@ type Turn struct {
 
 // Abort is how a turn was stopped.
 type Abort struct {
-	By      string // socket, cancel or delete
+	By      string // socket, cancel, delete or close
 	AtFrame int    // how many frames had been streamed
 }
 
