@@ -84,6 +84,11 @@ var house = []row{
 		reason: "A chat back end is HTTP and nothing else: it plays replies by the engine, and needs no files and no processes.",
 	},
 	{
+		pkg:    "fakeagent/standin/client",
+		not:    []string{"os/...", "syscall/...", "log/..."},
+		reason: "A client has types of its own: one that shared those of the stand-in would agree with it, whatever it says.",
+	},
+	{
 		pkg:    "usagefake",
 		not:    theWorld,
 		reason: "Quota and token usage are values: a host's row and page are tested without a network, and whoever takes a Source links nothing.",
