@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -517,6 +518,28 @@ var _ = Describe("An answer", bubble.InBubble, func() {
 		Entry("another kind", `false`, `{}`, "is_archived is an object, and must be true or false"),
 		Entry("another word", `"idle"`, `"lazy"`, `status is "lazy", and must be one of idle, running`),
 	)
+
+	It("must have the status that it has, and be JSON where something is refused", func() {
+		b := newBack()
+		answered := func(status int, header http.Header, body string) error {
+			_, err := b.through(tripper(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+			})).AgentIcon(b.ctx, b.session.AgentUID, "")
+			return err
+		}
+		tagged := http.Header{"Etag": {`"a"`}, "Cache-Control": {"private, no-cache"}, "Content-Type": {"image/svg+xml"}}
+		Expect(answered(200, tagged, "<svg/>")).To(Succeed())
+		for err, want := range map[error]string{
+			answered(201, tagged, "<svg/>"):                        "the status is 201",
+			answered(304, tagged, ""):                              "the status is 304",
+			answered(200, http.Header{}, "<svg/>"):                 `the ETag is ""`,
+			answered(502, http.Header{}, "<html>Bad Gateway</h1>"): "and the status is 502",
+		} {
+			var m *client.Mismatch
+			Expect(errors.As(err, &m)).To(BeTrue())
+			Expect(err).To(MatchError(ContainSubstring(want)))
+		}
+	})
 
 	It("ends where its JSON ends", func() {
 		b := newBack()
