@@ -119,7 +119,8 @@ var routes = []driven{
 		must(b.StartSession(b.ctx, "another agent"))
 		must(b.StartSession(b.ctx, b.session.AgentUID))
 		return func(c *client.Client) (any, error) {
-			return c.ListSessions(b.ctx, client.ListOptions{UserUID: "me", AgentUID: b.session.AgentUID, Archived: new(bool), Search: "session", Ordering: "-started_at", Limit: 1, Offset: 1})
+			return c.ListSessions(b.ctx, client.ListOptions{
+				UserUID: "me", AgentUID: b.session.AgentUID, Archived: new(bool), Search: "session", Ordering: "-started_at", Limit: 1, Offset: 1})
 		}
 	}, And(HaveField("Count", 2), HaveField("Next", BeNil()), HaveField("Previous", HaveValue(ContainSubstring("offset=0"))), HaveField("Results", ConsistOf(record("Session 1"))))},
 
@@ -234,7 +235,8 @@ var routes = []driven{
 	{"AddCustomProvider", "POST /api/v1/custom-model-providers/", func(b *back) asking {
 		model := newModel
 		model.IsDefault = true
-		p := client.NewCustomProvider{Identifier: "mine", DisplayName: "Mine", BaseURL: "https://mine.test", APIKey: "k", Headers: []client.Header{{Name: "X-A", Value: "b"}}, Models: []client.NewCustomModel{model}}
+		p := client.NewCustomProvider{Identifier: "mine", DisplayName: "Mine", BaseURL: "https://mine.test", APIKey: "k",
+			Headers: []client.Header{{Name: "X-A", Value: "b"}}, Models: []client.NewCustomModel{model}}
 		return func(c *client.Client) (any, error) { return c.AddCustomProvider(b.ctx, p) }
 	}, And(HaveField("Auth", client.CustomAuth{HasAPIKey: true, HeaderNames: []string{"X-A"}}), HaveField("DefaultModel", "beta"),
 		HaveField("Models", ConsistOf(And(HaveField("ContextWindow", BeNil()), HaveField("IsDefault", true)))))},
