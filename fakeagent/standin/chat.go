@@ -259,7 +259,7 @@ func (s *session) message(role, at string, content []Part) Message {
 
 // message is what there is of the answer of a turn that runs. s.mu is locked.
 func (t *turn) message() *Message {
-	return &Message{t.pieces.messageID, "assistant", t.began, slices.Clone(t.parts), Provenance{"agent-session", t.session.AgentUID}}
+	return &Message{t.pieces.messageID, "assistant", t.began, append([]Part{}, t.parts...), Provenance{"agent-session", t.session.AgentUID}}
 }
 
 // hear streams what comes of an event. It is called by the turn itself, which waits for it.

@@ -54,6 +54,24 @@ var _ = Describe("A chat", bubble.InBubble, func() {
 		Expect(got.Body["inProgressMessage"]).To(BeNil())
 	})
 
+	It("has a message in progress at each of its frames, and a history also if it is stopped there", func(ctx SpecContext) {
+		for n := range len(replied) - 3 { // the last three end it
+			s := standin.New(GinkgoT(), standin.WithFrameDelay(time.Second))
+			c := clientOf(s)
+			session := c.session()
+			r := c.start(ctx, session, "hello")
+			for range n + 1 {
+				Expect(r.next()).To(BeTrue())
+			}
+			got := c.platform("GET", path(session, "history/"), nil)
+			Expect(got.Status).To(Equal(http.StatusOK), got.Text)
+			Expect(got.Body["inProgressMessage"]).To(HaveKeyWithValue("content", Not(BeNil())))
+			Expect(c.do(request(ctx, "POST", runtimeURL+"/api/chat/session/cancel", "stand-in-runtime-token", object{"runtime_session_uid": session["uid"]})).Status).To(Equal(http.StatusOK))
+			r.rest()
+			Expect(c.platform("GET", path(session, "history/"), nil).Status).To(Equal(http.StatusOK))
+		}
+	})
+
 	It("is held behind its reasoning, where the test says, and has a message in progress meanwhile", func(ctx SpecContext) {
 		s := standin.New(GinkgoT())
 		c := clientOf(s)

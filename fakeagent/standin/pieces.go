@@ -218,9 +218,8 @@ func appendPart(parts []Part, p piece) []Part {
 		parts[len(parts)-1].Text += p.text
 	case callBegins:
 		return append(parts, Part{Type: "tool-call", ToolCallID: p.id, ToolName: p.name})
-	case callGoesOn:
-		one := call()
-		one.Args = append(one.Args, p.text...)
+	case callEnds: // half of the arguments are no JSON
+		call().Args = json.RawMessage(p.text)
 	case resultOf:
 		one := call()
 		one.Result, _ = json.Marshal(p.content())
