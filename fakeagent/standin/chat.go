@@ -226,6 +226,8 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 	defer c.mu.Unlock()
 	one, text := c.session(in.RuntimeSession), in.text()
 	switch {
+	case c.closed:
+		return nil, refuse(http.StatusServiceUnavailable, "The server is closing.")
 	case one == nil:
 		return nil, refuse(http.StatusNotFound, "There is no such session.")
 	case in.Session.UID != one.UID:
@@ -311,7 +313,7 @@ func (t *turn) write(p piece) {
 	if text == nil {
 		return
 	}
-	if sleep(t.out.end, t.s.frameDelay) != nil {
+	if sleep(t.out.end, nil, t.s.frameDelay) != nil {
 		return
 	}
 	t.s.mu.Lock()
@@ -359,7 +361,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 	t.s.notify()
 	t.s.mu.Unlock()
 	for _, text := range texts {
-		if sleep(t.out.end, t.s.frameDelay) == nil {
+		if sleep(t.out.end, nil, t.s.frameDelay) == nil {
 			t.out.write(text)
 		}
 	}

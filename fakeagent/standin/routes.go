@@ -129,12 +129,12 @@ func bodyTooLong() error {
 func (c *call) answer() error {
 	route, allowed := c.route()
 	streams := route != nil && route.Method == http.MethodPost && route.Path == chatPath
-	if !streams && c.wait() != nil {
-		return nil // who asked has gone
+	if !streams {
+		c.wait()
 	}
 	err := c.serve(route, allowed)
-	if streams && err != nil && c.wait() != nil {
-		return nil
+	if streams && err != nil {
+		c.wait()
 	}
 	return err
 }
@@ -160,14 +160,18 @@ func (c *call) serve(route *route, allowed []string) error {
 	return route.serve(c)
 }
 
-// wait is the latency.
-func (c *call) wait() error { return sleep(c.r.Context().Done(), c.latency) }
+// wait is the latency, which a server that closes does not have any more.
+func (c *call) wait() {
+	if sleep(c.closing, c.r.Context().Done(), c.latency) != nil && c.r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // who asked has gone, or is to see that nobody answers
+	}
+}
 
-// errGone is that who asked has gone.
-var errGone = errors.New("who asked has gone")
+// errEnded is that something has ended a wait.
+var errEnded = errors.New("the wait was ended")
 
-// sleep waits, unless something ends it.
-func sleep(end <-chan struct{}, d time.Duration) error {
+// sleep waits, unless one of two things ends it.
+func sleep(end, otherEnd <-chan struct{}, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
@@ -177,8 +181,9 @@ func sleep(end <-chan struct{}, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-end:
-		return errGone
+	case <-otherEnd:
 	}
+	return errEnded
 }
 
 // route finds the route. Without one, allowed are the methods that the path has; nil: it has none.

@@ -42,6 +42,9 @@ type Server struct {
 	holding   bool
 	catalog   catalog
 	changed   chan struct{} // is closed when a turn has another status
+	closed    bool
+
+	closing chan struct{} // closed when the server is about to be
 }
 
 // Option shapes a server.
@@ -103,7 +106,7 @@ func New(t fakeagent.T, opts ...Option) *Server {
 func NewUnstarted(opts ...Option) (*Server, error) { return newServer(opts) }
 
 func newServer(opts []Option) (*Server, error) {
-	s := &Server{options: options{identity: DefaultIdentity(), dialect: PlatformDialect}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{}), byUID: map[string]*session{}, current: map[string]*turn{}}
+	s := &Server{options: options{identity: DefaultIdentity(), dialect: PlatformDialect}, ids: map[idKind]int{}, persons: map[caller]person{}, changed: make(chan struct{}), closing: make(chan struct{}), byUID: map[string]*session{}, current: map[string]*turn{}}
 	for _, opt := range opts {
 		opt(&s.options)
 	}
@@ -129,6 +132,10 @@ func newServer(opts []Option) (*Server, error) {
 func (s *Server) Close() error {
 	s.mu.Lock()
 	turns := slices.Clone(s.turns)
+	if !s.closed {
+		close(s.closing)
+	}
+	s.closed = true // so no turn begins behind our back
 	s.mu.Unlock()
 	for _, t := range turns {
 		t.stop(stoppedByClose) // before the ways are closed, which wait for whoever is served

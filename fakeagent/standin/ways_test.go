@@ -170,3 +170,33 @@ var _ = Describe("A way in", func() {
 		Expect(s.UnhandledRequests()).To(HaveLen(2))
 	})
 })
+
+var _ = Describe("A server that closes", bubble.InBubble, func() {
+	It("does not wait for who waits for it, and begins no turn any more", func(ctx SpecContext) {
+		s, err := standin.NewUnstarted(standin.WithLatency(time.Hour))
+		Expect(err).NotTo(HaveOccurred())
+		c := clientOf(s)
+		answered := make(chan answer, 1)
+		go func() {
+			defer GinkgoRecover()
+			answered <- c.platform("GET", "/api/v1/model-providers/", nil)
+		}()
+		synctest.Wait()
+		began := time.Now()
+		Expect(s.Close()).To(Succeed())
+		Expect(time.Since(began)).To(BeNumerically("<", time.Minute))
+		Expect((<-answered).Status).To(Equal(http.StatusOK))
+	})
+
+	It("refuses a chat", func(ctx SpecContext) {
+		s, err := standin.NewUnstarted()
+		Expect(err).NotTo(HaveOccurred())
+		session := clientOf(s).session()
+		late := clientOf(s).chatRequest(ctx, session, "hello")
+		Expect(s.Close()).To(Succeed())
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, late)
+		Expect(w.Code).To(Equal(http.StatusServiceUnavailable))
+		Expect(s.Close()).To(Succeed(), "once more")
+	})
+})
