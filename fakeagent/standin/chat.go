@@ -86,6 +86,7 @@ type turn struct {
 	parts  []Part
 	began  string
 	abort  *Abort
+	failed string // why, of one that has
 	notes  []string
 }
 
@@ -187,6 +188,11 @@ func (c *call) chat() error {
 	if err != nil {
 		return err
 	}
+	return c.stream(t)
+}
+
+// stream plays a turn, and answers with its stream.
+func (c *call) stream(t *turn) error {
 	maps.Copy(c.w.Header(), dialects[t.reply.dialect].header)
 	c.w.WriteHeader(http.StatusOK)
 	defer close(t.ended)
@@ -220,7 +226,7 @@ func (c *call) play(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// beginTurn makes the turn that a request asks for. From then on its session has its message.
+// beginTurn makes the turn that a request asks for.
 func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,8 +243,13 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 	case c.running(one.UID) != nil:
 		return nil, refuse(http.StatusConflict, "The session is answering already.")
 	}
+	return c.begin(one, text, in.Session.Provider, in.Session.Model), nil
+}
+
+// begin makes a turn. From then on its session has its message. s.mu is locked.
+func (c *call) begin(one *session, text, provider, model string) *turn {
 	one.turns++
-	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.raw, provider: in.Session.Provider, model: in.Session.Model,
+	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.raw, provider: provider, model: model,
 		ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
 	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
 	one.messages++ // of the answer
@@ -250,7 +261,7 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 	c.turns = append(c.turns, t)
 	c.current[one.UID] = t
 	c.notify()
-	return t, nil
+	return t
 }
 
 // message is the next message of a session.
@@ -338,7 +349,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 	delete(t.s.current, t.session.UID)
 	switch {
 	case end.State == event.TurnEndFailed:
-		t.status = Failed
+		t.status, t.failed = Failed, end.Ending().Message
 	case end.State == event.TurnEndCompleted && t.abort == nil:
 		t.status = Completed
 	default:

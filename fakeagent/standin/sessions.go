@@ -313,13 +313,18 @@ func (c *call) archive(one *session, archived bool) error {
 
 // newSession makes a session. s.mu is locked.
 func (s *Server) newSession(by caller, agent string) *session {
+	uid := s.nextID(sessionID)
+	return s.addSession(by, agent, uid, fmt.Sprintf("Session %d", s.ids[sessionID]))
+}
+
+// addSession makes a session of an id that no other one has. s.mu is locked.
+func (s *Server) addSession(by caller, agent, uid, name string) *session {
 	who, now := s.whoIs(by), timeText(time.Now())
 	s.nameAgent(agent)
 	one := &session{Session: Session{
-		UID: s.nextID(sessionID), AgentUID: agent, EnvironmentUID: who.environment, UserUID: who.user, Status: idle,
+		UID: uid, AgentUID: agent, EnvironmentUID: who.environment, UserUID: who.user, Name: name, Status: idle,
 		Provider: defaultProvider, Model: defaultModel, Thinking: defaultThinking, StartedAt: now, UpdatedAt: now,
 	}}
-	one.Name = fmt.Sprintf("Session %d", s.ids[sessionID])
 	s.sessions = append(s.sessions, one)
 	s.byUID[one.UID] = one
 	if s.holding {
@@ -384,15 +389,20 @@ func (c *call) history(one *session) error {
 	if t := c.running(one.UID); t != nil {
 		inProgress = t.message()
 	}
-	c.json(http.StatusOK, map[string]any{
+	c.json(http.StatusOK, c.historyOf(one, one.Status, nil, inProgress))
+	return nil
+}
+
+// historyOf is the history of a session. s.mu is locked.
+func (c *call) historyOf(one *session, status string, failed, inProgress any) map[string]any {
+	return map[string]any{
 		"version": 1,
 		"session": map[string]any{
 			"sessionId": one.UID, "threadId": one.UID, "agentName": c.identity.AgentName, "agentUid": one.AgentUID, "agentSessionUid": one.UID,
-			"status": one.Status, "startedAt": one.StartedAt, "updatedAt": one.UpdatedAt, "error": nil,
+			"status": status, "startedAt": one.StartedAt, "updatedAt": one.UpdatedAt, "error": failed,
 		},
 		"messages": one.Transcript, "inProgressMessage": inProgress,
-	})
-	return nil
+	}
 }
 
 func (c *call) insights(one *session) error {
