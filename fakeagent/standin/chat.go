@@ -27,6 +27,9 @@ func chatRoutes() []route {
 
 // table are all routes.
 func (s *Server) table() []route {
+	if s.profile == ProfileLocal {
+		return localRoutes()
+	}
 	return slices.Concat(sessionRoutes(), agentRoutes(), providerRoutes(), customProviderRoutes(), chatRoutes())
 }
 
@@ -134,12 +137,8 @@ func (c *call) ready() error {
 
 // chatRequest is what a client sends.
 type chatRequest struct {
-	Messages []struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-		Parts   json.RawMessage `json:"parts"`
-	} `json:"messages"`
-	RuntimeSession string `json:"runtime_session_uid"`
+	Messages       chatMessages `json:"messages"`
+	RuntimeSession string       `json:"runtime_session_uid"`
 	Session        struct {
 		UID      string `json:"uid"`
 		Provider string `json:"llm_provider"`
@@ -147,9 +146,16 @@ type chatRequest struct {
 	} `json:"session"`
 }
 
+// chatMessages are the messages of a client.
+type chatMessages []struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Parts   json.RawMessage `json:"parts"`
+}
+
 // text is that of the newest message of the user.
-func (r *chatRequest) text() string {
-	for _, m := range slices.Backward(r.Messages) {
+func (messages chatMessages) text() string {
+	for _, m := range slices.Backward(messages) {
 		if m.Role != "user" {
 			continue
 		}
@@ -230,7 +236,7 @@ func (c *call) play(ctx context.Context, t *turn) error {
 func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one, text := c.session(in.RuntimeSession), in.text()
+	one, text := c.session(in.RuntimeSession), in.Messages.text()
 	switch {
 	case c.closed:
 		return nil, refuse(http.StatusServiceUnavailable, "The server is closing.")

@@ -149,7 +149,7 @@ func (c *call) serve(route *route, allowed []string) error {
 	case route == nil:
 		c.noRoute(c.request, http.StatusNotFound)
 		return refuse(http.StatusNotFound, "Not found.")
-	case c.token == "", c.request.Target == AgentRuntime && c.token != c.identity.RuntimeToken:
+	case !c.admitted():
 		return refuse(http.StatusUnauthorized, "Authentication credentials were not provided, or are not right.")
 	case c.tooLong:
 		return bodyTooLong()
@@ -158,6 +158,11 @@ func (c *call) serve(route *route, allowed []string) error {
 		return err
 	}
 	return route.serve(c)
+}
+
+// admitted is whether the token is good. A local runtime looks at none: a page on the same machine has none.
+func (c *call) admitted() bool {
+	return c.profile == ProfileLocal || c.token != "" && (c.request.Target != AgentRuntime || c.token == c.identity.RuntimeToken)
 }
 
 // wait is the latency, which a server that closes does not have any more.
@@ -233,6 +238,12 @@ func (s *Server) classify(r *http.Request) Request {
 	header.Del(askedScheme)
 	origin := u.Scheme + "://" + u.Host
 	out := Request{Method: r.Method, URL: u.String(), Target: Other, Path: u.Path, Query: u.Query(), Header: header}
+	if s.profile == ProfileLocal {
+		if path, ok := below(u.Path, s.local.path); ok {
+			out.Target, out.Path = AgentRuntime, path
+		}
+		return out
+	}
 	rest, prefixed := strings.CutPrefix(u.Path, "/__platform__")
 	if runtime, ok := s.runtimePath(r, &u, sure); ok {
 		out.Target, out.Path = AgentRuntime, runtime
@@ -335,7 +346,7 @@ func cors(w http.ResponseWriter, r *http.Request) {
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		h.Set("Access-Control-Allow-Headers", asked)
 	}
-	h.Set("Access-Control-Expose-Headers", "*, ETag, Retry-After") // to a page that sends cookies * is a name like others
+	h.Set("Access-Control-Expose-Headers", "*, ETag, Retry-After, X-Agent-Session-Uid, X-Vercel-Ai-Ui-Message-Stream") // to a page that sends cookies * is a name like others
 }
 
 // statusWriter tells the status of its answer, before the client can know it.

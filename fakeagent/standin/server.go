@@ -57,6 +57,8 @@ type options struct {
 	passThrough http.RoundTripper
 	agentConfig fakeagent.Config
 	dialect     Dialect
+	profile     Profile
+	local       local
 	unchecked   bool
 }
 
@@ -110,7 +112,7 @@ func newServer(opts []Option) (*Server, error) {
 	for _, opt := range opts {
 		opt(&s.options)
 	}
-	if err := cmp.Or(s.identity.check(), s.dialect.check()); err != nil {
+	if err := cmp.Or(s.identity.check(), s.dialect.check(), s.fitProfile()); err != nil {
 		return nil, err
 	}
 	cfg := s.agentConfig
