@@ -150,6 +150,7 @@ var _ = Describe("A local runtime", bubble.InBubble, func() {
 			Expect(uid(object{"sessionUid": "mine"})).NotTo(Equal(mine))
 			Expect(uid(object{"sessionUid": "local-\r\nX: y"})).To(MatchRegexp(`^local-[\w-]+$`))
 			none := uid(object{})
+			Expect(none).To(HaveSuffix("-default"))
 			Expect(uid(object{"sessionUid": "default", "runtime_session_uid": "mine"})).To(Equal(none))
 			Expect(s.Sessions()).To(HaveLen(4))
 		})

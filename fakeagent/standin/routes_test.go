@@ -185,7 +185,7 @@ var _ = Describe("A request", bubble.InBubble, func() {
 			a := c.do(r)
 			Expect(a.Status).To(Equal(http.StatusUnauthorized))
 			Expect(a.Header.Get("Access-Control-Allow-Origin")).To(Equal("https://page.test"))
-			Expect(a.Header.Get("Access-Control-Expose-Headers")).To(And(ContainSubstring("Retry-After"), ContainSubstring("ETag")))
+			Expect(a.Header.Get("Access-Control-Expose-Headers")).To(And(ContainSubstring("Retry-After"), ContainSubstring("ETag"), ContainSubstring("X-Agent-Session-Uid")))
 			Expect(a.Header.Values("Vary")).To(ContainElement("Origin"))
 		})
 	})
