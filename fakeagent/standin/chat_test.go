@@ -89,6 +89,35 @@ var _ = Describe("A chat", bubble.InBubble, func() {
 		Expect(r.types()).To(Equal(replied))
 	})
 
+	It("is held again, and let go again, as often as the test says", func(ctx SpecContext) {
+		s := standin.New(GinkgoT())
+		c := clientOf(s)
+		session := c.session()
+		for range 2 {
+			s.HoldReplies()
+			r := c.start(ctx, session, "hello")
+			Expect(s.AwaitHeld(ctx, session["uid"].(string))).To(Succeed())
+			s.ReleaseReplies()
+			r.rest()
+			Expect(r.types()).To(Equal(replied))
+			Expect(c.chat(session, "and now?").types()).To(Equal(replied))
+		}
+	})
+
+	It("is waited for before it is asked for", func(ctx SpecContext) {
+		s := standin.New(GinkgoT())
+		c := clientOf(s)
+		session := c.session()
+		s.HoldReplies()
+		held := make(chan error, 1)
+		go func() { held <- s.AwaitHeld(ctx, session["uid"].(string)) }()
+		synctest.Wait()
+		r := c.start(ctx, session, "hello")
+		Expect(<-held).To(Succeed())
+		s.ReleaseReplies()
+		r.rest()
+	})
+
 	It("fails where the test says, in the session that it says, and the transcript has the message alone", func() {
 		s := standin.New(GinkgoT())
 		c := clientOf(s)

@@ -14,8 +14,11 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/script"
 )
 
-// replyGate is the gate of the default reply, behind its reasoning.
-const replyGate = "reply"
+// gate is where the default reply of a turn waits, behind its reasoning, if it is to. It has one of its own, so that nothing is left of it for another
+// turn.
+func (t *turn) gate() *fakeagent.Gate { return t.s.agent.Gate(t.session.UID, t.gateName()) }
+
+func (t *turn) gateName() string { return fmt.Sprintf("reply-%d", t.number) }
 
 //go:embed reply.json
 var defaultReply []byte
@@ -148,8 +151,8 @@ func (s *Server) HoldReplies() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding = true
-	for _, session := range s.sessions {
-		s.agent.Gate(session.UID, replyGate).Close()
+	for _, t := range s.current {
+		t.gate().Close()
 	}
 }
 
@@ -158,17 +161,25 @@ func (s *Server) ReleaseReplies() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding = false
-	for _, session := range s.sessions {
-		s.agent.Gate(session.UID, replyGate).Release()
+	for _, t := range s.current {
+		t.gate().Release()
 	}
 }
 
-// Gate is where the hold steps of a name wait in a session; "reply" is that of the default reply.
+// Gate is where the hold steps of a name wait in a session, in the scripts of replies.
 func (s *Server) Gate(sessionUID, name string) *fakeagent.Gate { return s.agent.Gate(sessionUID, name) }
 
-// AwaitHeld waits until a reply of a session is held by [Server.HoldReplies].
+// AwaitHeld waits until the reply of a session is held by [Server.HoldReplies]. It need not have been asked for yet.
 func (s *Server) AwaitHeld(ctx context.Context, sessionUID string) error {
-	return s.agent.Gate(sessionUID, replyGate).AwaitHeld(ctx)
+	var t *turn
+	err := s.await(ctx, func() string { return "no turn of session " + sessionUID + " runs" }, func() bool {
+		t = s.running(sessionUID)
+		return t != nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.gate().AwaitHeld(ctx)
 }
 
 // choose is what a turn plays, for the agent.
@@ -227,7 +238,11 @@ func (s *Server) byDefault(t *turn) (r reply) {
 	if err != nil {
 		return reply{err: err}
 	}
-	file, err := script.ParseFile(bytes.ReplaceAll(defaultReply, []byte("<model>"), name[1:len(name)-1]))
+	if s.holding {
+		t.gate().Close()
+	}
+	text := bytes.ReplaceAll(defaultReply, []byte("<model>"), name[1:len(name)-1])
+	file, err := script.ParseFile(bytes.ReplaceAll(text, []byte("<gate>"), []byte(t.gateName())))
 	if err != nil {
 		return reply{err: err}
 	}

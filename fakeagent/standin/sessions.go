@@ -327,9 +327,6 @@ func (s *Server) addSession(by caller, agent, uid, name string) *session {
 	}}
 	s.sessions = append(s.sessions, one)
 	s.byUID[one.UID] = one
-	if s.holding {
-		s.agent.Gate(one.UID, replyGate).Close()
-	}
 	return one
 }
 
