@@ -363,6 +363,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 	}
 	from := len(t.frames)
 	for _, p := range last {
+		p.why = t.reply.failure
 		if f := t.frame(p); f != nil {
 			t.frames = append(t.frames, f)
 		}

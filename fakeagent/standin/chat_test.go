@@ -131,6 +131,16 @@ var _ = Describe("A chat", bubble.InBubble, func() {
 		Expect(s.Sessions()[1].Transcript).To(HaveLen(1))
 	})
 
+	It("fails with all that a client may be told, in the order of the messages that were sent", func() {
+		s := standin.New(GinkgoT())
+		c := clientOf(s)
+		session := c.session()
+		s.FailNextTurnAs(standin.Failure{Text: "slow down", Code: "rate_limit", Detail: "too many", Source: "provider", Status: 429, AgentID: "a-1"})
+		s.FailNextTurn("")
+		Expect(c.chat(session, "one").frames[1]).To(Equal(object{"type": "error", "errorText": "slow down", "error_code": "rate_limit", "error_detail": "too many", "source": "provider", "agent_id": "a-1", "status": 429.0}))
+		Expect(c.chat(session, "two").frames[1]).To(Equal(object{"type": "error", "errorText": "The stand-in was told to fail this turn."}))
+	})
+
 	It("is stopped by the socket: nothing is produced any more, and what was streamed stays", func() {
 		s := standin.New(GinkgoT())
 		c := clientOf(s)

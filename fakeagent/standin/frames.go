@@ -79,9 +79,23 @@ func platformFrame(p piece) Frame {
 	case ends:
 		return frame("finish", "finishReason", "stop", "usage", p.usage)
 	case fails:
-		return frame("error", "errorText", p.text)
+		return failureFrame(p)
 	}
 	return nil
+}
+
+// failureFrame has what there is to tell.
+func failureFrame(p piece) Frame {
+	rest := []any{"errorText", p.text}
+	for _, more := range [][2]string{{"error_code", p.why.Code}, {"error_detail", p.why.Detail}, {"source", p.why.Source}, {"agent_id", p.why.AgentID}} {
+		if more[1] != "" {
+			rest = append(rest, more[0], more[1])
+		}
+	}
+	if p.why.Status != 0 {
+		rest = append(rest, "status", p.why.Status)
+	}
+	return frame("error", rest...)
 }
 
 func sdkFrame(p piece) Frame {

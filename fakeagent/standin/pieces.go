@@ -38,6 +38,7 @@ type piece struct {
 	text   string          // more of a block, or of the arguments of a call; all of them, where they end; why a call or the turn has failed
 	json   json.RawMessage // a data part, or what a tool has put out
 	failed bool
+	why    Failure // of a turn
 	usage  usage
 }
 

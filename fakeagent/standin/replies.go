@@ -83,6 +83,7 @@ type reply struct {
 	script  script.Script
 	wire    Wire
 	dialect Dialect
+	failure Failure
 	err     error
 }
 
@@ -130,9 +131,19 @@ func (r *Reply) Always() *Reply {
 	return r
 }
 
+// Failure is why a turn fails, as the client is told. What is "" or 0 is left out of the frame.
+type Failure struct {
+	Text    string // "" is one of the stand-in's own
+	Code    string
+	Detail  string
+	Source  string
+	Status  int
+	AgentID string
+}
+
 // failure is a turn that is to fail.
 type failure struct {
-	text    string
+	Failure
 	matches []Match
 }
 
@@ -141,9 +152,15 @@ const defaultFailure = "The stand-in was told to fail this turn."
 
 // FailNextTurn has the next turn that fits fail, with a text that the client is told; "" is one of the stand-in's own. It comes before any reply.
 func (s *Server) FailNextTurn(text string, matches ...Match) {
+	s.FailNextTurnAs(Failure{Text: text}, matches...)
+}
+
+// FailNextTurnAs is [Server.FailNextTurn] with all that a client may be told.
+func (s *Server) FailNextTurnAs(f Failure, matches ...Match) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failures = append(s.failures, failure{cmp.Or(text, defaultFailure), matches})
+	f.Text = cmp.Or(f.Text, defaultFailure)
+	s.failures = append(s.failures, failure{f, matches})
 }
 
 // HoldReplies has default replies wait behind their reasoning, until [Server.ReleaseReplies].
@@ -200,7 +217,7 @@ func (s *Server) pick(t *turn) (r reply) {
 	for i, f := range s.failures {
 		if fitting(f.matches, t) {
 			s.failures = slices.Delete(s.failures, i, i+1)
-			return reply{script: script.New(script.Fail(f.text))}
+			return reply{script: script.New(script.Fail(f.Text)), failure: f.Failure}
 		}
 	}
 	if why := s.catalog.refuses(t.provider, t.model); why != "" {

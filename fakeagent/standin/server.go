@@ -165,7 +165,7 @@ func (s *Server) Left() string {
 		fmt.Fprintf(&b, "  %s\n", a)
 	}
 	for _, f := range s.failures {
-		fmt.Fprintf(&b, "  a failure was not asked for: %q\n", f.text)
+		fmt.Fprintf(&b, "  a failure was not asked for: %q\n", f.Text)
 	}
 	for _, f := range s.faults {
 		if f.left > 0 || f.left == Always && !f.used {
