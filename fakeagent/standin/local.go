@@ -47,8 +47,8 @@ type local struct {
 	older bool
 }
 
-// defaultLocalPath is where a local runtime is unless somebody says otherwise.
-const defaultLocalPath = "/__agent__"
+// DefaultLocalPath is where a local runtime is unless somebody says otherwise.
+const DefaultLocalPath = "/__agent__"
 
 // fitProfile checks what is said of the profile, and fills in what is not.
 func (o *options) fitProfile() error {
@@ -59,9 +59,9 @@ func (o *options) fitProfile() error {
 		}
 		o.profile = ProfilePlatform
 	case ProfileLocal:
-		path := cmp.Or(o.local.path, defaultLocalPath)
+		path := cmp.Or(o.local.path, DefaultLocalPath)
 		if u, err := url.Parse(path); err != nil || u.Path != path || path[0] != '/' {
-			return fmt.Errorf("standin: the path of the local runtime is %.80q; it must be one such as %q", path, defaultLocalPath)
+			return fmt.Errorf("standin: the path of the local runtime is %.80q; it must be one such as %q", path, DefaultLocalPath)
 		}
 		o.local.path = strings.TrimRight(path, "/")
 	default:

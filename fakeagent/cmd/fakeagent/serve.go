@@ -21,15 +21,30 @@ import (
 
 type serveCommand struct {
 	Addr       loopback `placeholder:"HOST:PORT" default:"127.0.0.1:0" help:"Where it listens, for this machine alone; a free port of 127.0.0.1 by default."`
+	Profile    backEnd  `placeholder:"NAME" default:"platform" help:"What it stands in for: platform, or local, a runtime on one's own machine."`
 	Latency    pause    `placeholder:"D" default:"150ms" help:"How long each answer but a stream takes to begin; 150ms by default, 0 is none."`
 	FrameDelay pause    `placeholder:"D" default:"40ms" help:"How long it waits before each frame of a stream; 40ms by default, 0 is none."`
-	JSON       bool     `name:"json" help:"Print the four values as one JSON object."`
+	JSON       bool     `name:"json" help:"Print it as one JSON object."`
 	Quiet      bool     `help:"Log no requests."`
 }
 
 func (*serveCommand) Help() string {
-	return "It prints what a connect form wants: apiBaseUrl, agentUid, environmentUid and userUid. Any token will do. " +
+	return "It prints what a connect form wants: apiBaseUrl, agentUid, environmentUid and userUid, or the runtimeUrl of a local one. Any token will do. " +
 		"It serves until it is interrupted, and then says which requests it had no route for."
+}
+
+// backEnd is what there is to serve.
+type backEnd standin.Profile
+
+func (b *backEnd) Decode(ctx *kong.DecodeContext) error {
+	value, err := valueOf(ctx)
+	if err != nil {
+		return err
+	}
+	if *b = backEnd(value); *b != backEnd(standin.ProfilePlatform) && *b != backEnd(standin.ProfileLocal) {
+		return fmt.Errorf("there is no profile %q; use %s or %s", value, standin.ProfilePlatform, standin.ProfileLocal)
+	}
+	return nil
 }
 
 // loopback is an address that no other machine can reach.
@@ -72,17 +87,30 @@ func (p *pause) Decode(ctx *kong.DecodeContext) error {
 
 // connection is what a connect form wants, by the names of its settings.
 type connection struct {
-	APIBaseURL     string `json:"apiBaseUrl"`
-	AgentUID       string `json:"agentUid"`
-	EnvironmentUID string `json:"environmentUid"`
-	UserUID        string `json:"userUid"`
+	RuntimeURL     string `json:"runtimeUrl,omitempty"` // of a local one, which wants nothing else
+	APIBaseURL     string `json:"apiBaseUrl,omitempty"`
+	AgentUID       string `json:"agentUid,omitempty"`
+	EnvironmentUID string `json:"environmentUid,omitempty"`
+	UserUID        string `json:"userUid,omitempty"`
 }
 
-func (v connection) print(to io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(to).Encode(v)
+// connectionTo is for a server at an address.
+func connectionTo(url string, profile standin.Profile, id standin.Identity) connection {
+	if profile == standin.ProfileLocal {
+		return connection{RuntimeURL: url + standin.DefaultLocalPath}
 	}
-	_, err := fmt.Fprintf(to, "apiBaseUrl: %s\nagentUid: %s\nenvironmentUid: %s\nuserUid: %s\n", v.APIBaseURL, v.AgentUID, v.EnvironmentUID, v.UserUID)
+	return connection{APIBaseURL: url, AgentUID: id.AgentUID, EnvironmentUID: id.EnvironmentUID, UserUID: id.UserUID}
+}
+
+func (v connection) print(to io.Writer, asJSON bool) (err error) {
+	switch {
+	case asJSON:
+		return json.NewEncoder(to).Encode(v)
+	case v.RuntimeURL != "":
+		_, err = fmt.Fprintf(to, "runtimeUrl: %s\n", v.RuntimeURL)
+	default:
+		_, err = fmt.Fprintf(to, "apiBaseUrl: %s\nagentUid: %s\nenvironmentUid: %s\nuserUid: %s\n", v.APIBaseURL, v.AgentUID, v.EnvironmentUID, v.UserUID)
+	}
 	return err
 }
 
@@ -92,7 +120,7 @@ const stopPatience = 5 * time.Second
 func (s *serveCommand) run(ctx context.Context, c console) int {
 	ctx, stop := untilInterrupted(ctx) // before anybody can know that it serves
 	defer stop()
-	back, err := standin.NewUnstarted(standin.WithLatency(time.Duration(s.Latency)), standin.WithFrameDelay(time.Duration(s.FrameDelay)))
+	back, err := standin.NewUnstarted(standin.WithProfile(standin.Profile(s.Profile)), standin.WithLatency(time.Duration(s.Latency)), standin.WithFrameDelay(time.Duration(s.FrameDelay)))
 	if err != nil {
 		c.complain("fakeagent: serve: %v", err)
 		return exitUsage
@@ -111,8 +139,7 @@ func (s *serveCommand) run(ctx context.Context, c console) int {
 	go func() { served <- server.Serve(l) }()
 
 	code := exitOK
-	id := back.Identity()
-	if err := (connection{"http://" + l.Addr().String(), id.AgentUID, id.EnvironmentUID, id.UserUID}).print(c.out, s.JSON); err != nil {
+	if err := connectionTo("http://"+l.Addr().String(), standin.Profile(s.Profile), back.Identity()).print(c.out, s.JSON); err != nil {
 		c.complain("fakeagent: the output could not be written: %v", err)
 		stop()
 		code = exitFailed

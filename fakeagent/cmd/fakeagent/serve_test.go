@@ -263,3 +263,22 @@ var _ = Describe("serve", func() {
 		})
 	})
 })
+
+var _ = Describe("serve with the profile local", func() {
+	It("says where the runtime is, which a page asks without a token", func(ctx SpecContext) {
+		s := serve(ctx, 1, "--profile", "local", "--latency", "0", "--frame-delay", "0")
+		Expect(s.form).To(HaveKeyWithValue("runtimeUrl", HavePrefix("http://127.0.0.1:")))
+		status, ready := s.ask(ctx, "GET", s.form["runtimeUrl"]+"/ready", nil)
+		Expect(status).To(Equal(http.StatusOK))
+		Expect(ready).NotTo(BeEmpty())
+		res := s.send(ctx, "POST", s.form["runtimeUrl"]+"/api/chat", "any", object{"messages": []object{{"role": "user", "content": "hello"}}})
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(text)).To(HaveSuffix("data: [DONE]\n\n"))
+	})
+
+	It("is refused another one", func() {
+		Expect(invoke("serve", "--profile", "cloud")).To(Equal(outcome{Code: 2, Err: "fakeagent: --profile: there is no profile \"cloud\"; use platform or local\n"}))
+	})
+})
