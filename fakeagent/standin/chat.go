@@ -38,7 +38,7 @@ type Status string
 
 const (
 	Streaming Status = "streaming"
-	Held      Status = "held" // at a gate
+	Held      Status = "held" // at a gate, or until the client has answered what it is asked
 	Completed Status = "completed"
 	Failed    Status = "failed"
 	Stopped   Status = "stopped"
@@ -80,23 +80,25 @@ type turn struct {
 	pieces          *pieces
 	out             *stream
 	reply           reply
-	ended           chan struct{} // closed when the last byte was written
+	settled         chan struct{} // closed when its end was told, too
+	ended           chan struct{} // closed when the last byte of a response was written
 
 	// With the server locked:
-	status Status
-	over   bool // all is settled, though the last frames may still be written
-	frames []Frame
-	parts  []Part
-	began  string
-	abort  *Abort
-	failed string // why, of one that has
-	notes  []string
+	status   Status
+	over     bool // all is settled, though the last frames may still be written
+	frames   []Frame
+	parts    []Part
+	began    string
+	abort    *Abort
+	failed   string    // why, of one that has
+	question *question // what it waits for; nil: it does not
+	notes    []string
 }
 
 // public is what a turn looks like from outside. s.mu is locked.
 func (t *turn) public() Turn {
 	status := t.status
-	if status == Streaming && t.s.agent.HeldAt(t.session.UID) != "" {
+	if status == Streaming && (t.question != nil || t.s.agent.HeldAt(t.session.UID) != "") {
 		status = Held
 	}
 	return Turn{t.number, t.session.UID, t.nth, t.text, t.body.value(), status, slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
@@ -190,23 +192,26 @@ func (c *call) chat() error {
 	if err := c.decode(&in); err != nil {
 		return err
 	}
+	if t, asked, d := c.answered(in.RuntimeSession, in.Messages); t != nil {
+		return c.goOn(t, asked, d)
+	}
 	t, err := c.beginTurn(&in)
 	if err != nil {
 		return err
 	}
-	return c.stream(t)
+	return c.stream(t, func(ctx context.Context) error { return c.play(ctx, t) })
 }
 
-// stream plays a turn, and answers with its stream.
-func (c *call) stream(t *turn) error {
+// stream has a turn played, and answers with its stream.
+func (c *call) stream(t *turn, play func(context.Context) error) error {
 	maps.Copy(c.w.Header(), dialects[t.reply.dialect].header)
 	c.w.WriteHeader(http.StatusOK)
+	out := t.out
 	defer close(t.ended)
-	ctx := context.Background() // the turn's own: what ends it is an interrupt
-	if err := c.play(ctx, t); err != nil {
+	if err := play(context.Background()); err != nil { // in a context of its own: what ends a turn is an interrupt
 		t.settle(event.TurnCompleted{State: event.TurnEndFailed, ErrorMessage: err.Error()})
 	}
-	if err := t.out.serve(c.r.Context().Done(), func() { t.stop(stoppedBySocket) }); err != nil {
+	if err := out.serve(c.r.Context().Done(), func() { t.stop(stoppedBySocket) }); err != nil {
 		panic(http.ErrAbortHandler) // which breaks the connection
 	}
 	return nil
@@ -256,7 +261,7 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 func (c *call) begin(one *session, text, provider, model string) *turn {
 	one.turns++
 	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.raw, provider: provider, model: model,
-		ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
+		settled: make(chan struct{}), ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
 	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
 	one.messages++ // of the answer
 	t.pieces = newPieces(fmt.Sprintf("message-%d", one.messages), t.number, text)
@@ -302,6 +307,9 @@ func (t *turn) respond(e event.Event) {
 	var err error
 	switch p := e.Payload.(type) {
 	case event.RequestOpened:
+		if t.asks(e) {
+			return
+		}
 		err = t.s.agent.RespondToRequest(ctx, e.ThreadID, e.RequestID, fakeagent.Cancel)
 	case event.UserInputRequested:
 		if p.ResponseMode != "message" {
@@ -349,6 +357,7 @@ func (t *turn) frame(p piece) Frame { return dialects[t.reply.dialect].frame(p) 
 
 // settle ends the turn: all that can be asked for says so before the client reads the last bytes.
 func (t *turn) settle(end event.TurnCompleted) {
+	defer close(t.settled)
 	last := t.pieces.end(end)
 	t.s.mu.Lock()
 	t.over = true
@@ -375,9 +384,12 @@ func (t *turn) settle(end event.TurnCompleted) {
 	}
 	one.Status = idle
 	one.touch()
-	bySocket := t.abort != nil && t.abort.By == stoppedBySocket
+	bySocket, over := t.abort != nil && t.abort.By == stoppedBySocket, t.question != nil
 	t.s.notify()
 	t.s.mu.Unlock()
+	if over { // of one that has waited nobody reads a stream
+		return
+	}
 	for _, text := range texts {
 		if sleep(t.out.end, nil, t.s.frameDelay) == nil {
 			t.out.write(text)
@@ -423,7 +435,7 @@ func (c *call) cancel() error {
 		return refuse(http.StatusNotFound, "There is no such session.")
 	case t != nil:
 		t.stop(stoppedByCancel)
-		<-t.out.done
+		<-t.settled
 		status = "cancelled"
 	}
 	c.json(http.StatusOK, map[string]any{"runtime_session_uid": in.Session, "status": status})

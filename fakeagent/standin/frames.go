@@ -75,9 +75,9 @@ func platformFrame(p piece) Frame {
 	case dataPart:
 		return frame("data-"+p.name, "data", p.json)
 	case stepEnds:
-		return frame("finish-step", "finishReason", "stop", "usage", p.usage, "isContinued", false)
+		return frame("finish-step", "finishReason", p.name, "usage", p.usage, "isContinued", false)
 	case ends:
-		return frame("finish", "finishReason", "stop", "usage", p.usage)
+		return frame("finish", "finishReason", p.name, "usage", p.usage)
 	case fails:
 		return failureFrame(p)
 	}
@@ -119,10 +119,12 @@ func sdkFrame(p piece) Frame {
 			output = json.RawMessage("null")
 		}
 		return frame("tool-output-available", "toolCallId", p.id, "output", output)
+	case asks:
+		return frame("tool-approval-request", "approvalId", p.name, "toolCallId", p.id)
 	case stepEnds:
 		return frame("finish-step")
 	case ends:
-		return frame("finish", "finishReason", "stop")
+		return frame("finish", "finishReason", p.name)
 	}
 	return nil
 }

@@ -109,10 +109,26 @@ func (c client) chat(session object, text string) *reading {
 // start sends a message.
 func (c client) start(ctx context.Context, session object, text string) *reading {
 	GinkgoHelper()
-	res, err := c.Do(c.chatRequest(ctx, session, text))
+	return c.read(c.chatRequest(ctx, session, text))
+}
+
+// read sends a request, and reads its stream.
+func (c client) read(r *http.Request) *reading {
+	GinkgoHelper()
+	res, err := c.Do(r)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(res.StatusCode).To(Equal(http.StatusOK))
 	return &reading{res: res, in: bufio.NewReader(res.Body)}
+}
+
+// sdkText is the text of the frames, as the AI SDK has it.
+func (r *reading) sdkText() (all string) {
+	for _, f := range r.frames {
+		if t, ok := f["delta"].(string); ok && f["type"] == "text-delta" {
+			all += t
+		}
+	}
+	return all
 }
 
 // reading is a stream that is read.

@@ -2,6 +2,7 @@ package standin
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -175,7 +176,7 @@ func (c *call) localChat() error {
 	h := c.w.Header()
 	h.Set("X-Agent-Session-Uid", t.session.UID)
 	h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	return c.stream(t)
+	return c.stream(t, func(ctx context.Context) error { return c.play(ctx, t) })
 }
 
 // beginLocalTurn makes a turn, and the session if it is the first of that.
@@ -225,7 +226,7 @@ func (c *call) localCancel() error {
 	c.mu.Unlock()
 	if t != nil {
 		t.stop(stoppedByCancel)
-		<-t.out.done
+		<-t.settled
 		state = "cancelled"
 	}
 	c.json(http.StatusOK, map[string]any{"ok": true, "sessionUid": uid, "agentSessionUid": uid, "state": state, "working": false})

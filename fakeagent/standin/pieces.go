@@ -25,6 +25,7 @@ const (
 	callEnds
 	resultOf
 	dataPart
+	asks
 	stepEnds
 	ends
 	fails
@@ -34,7 +35,7 @@ const (
 type piece struct {
 	kind   pieceKind
 	id     string          // of the message, of a block, or of a call
-	name   string          // text or reasoning, of a block; of a tool; of a data part
+	name   string          // text or reasoning, of a block; of a tool; of a data part; the id of an approval; why a response ends
 	text   string          // more of a block, or of the arguments of a call; all of them, where they end; why a call or the turn has failed
 	json   json.RawMessage // a data part, or what a tool has put out
 	failed bool
@@ -188,15 +189,27 @@ func (p *pieces) result(item string, call event.Item) (out []piece) {
 func (p *pieces) end(e event.TurnCompleted) []piece {
 	switch e.State {
 	case event.TurnEndCompleted:
-		u := usage{tokens(utf8.RuneCountInString(p.prompt)), tokens(p.said)}
-		if p.usage != nil {
-			u = usage{p.usage.InputTokens, p.usage.OutputTokens}
-		}
-		return append(p.step(), piece{kind: stepEnds, usage: u}, piece{kind: ends, usage: u})
+		return p.rest("stop")
 	case event.TurnEndFailed:
 		return []piece{{kind: fails, text: e.Ending().Message}}
 	}
 	return nil
+}
+
+// rest are the pieces that end a response, and why it ends.
+func (p *pieces) rest(reason string) []piece {
+	u := usage{tokens(utf8.RuneCountInString(p.prompt)), tokens(p.said)}
+	if p.usage != nil {
+		u = usage{p.usage.InputTokens, p.usage.OutputTokens}
+	}
+	out := append(p.step(), piece{kind: stepEnds, name: reason, usage: u}, piece{kind: ends, name: reason, usage: u})
+	p.begun = false // what comes behind it is another step
+	return out
+}
+
+// ask asks for an approval of a call.
+func (p *pieces) ask(requestID, callID string) []piece {
+	return append(p.step(), piece{kind: asks, id: callID, name: requestID})
 }
 
 // tokens is how many tokens some characters are taken for.

@@ -283,15 +283,21 @@ func (c *call) deleteSession() error {
 		return refuse(http.StatusNotFound, "Not found.")
 	}
 	t := c.running(uid)
+	var ended chan struct{}
+	if t != nil {
+		ended = t.ended
+	}
 	delete(c.readiness.sessions, uid)
 	delete(c.byUID, uid)
 	c.sessions = slices.DeleteFunc(c.sessions, func(other *session) bool { return other == one })
 	c.mu.Unlock()
 	if t != nil {
 		t.stop(stoppedByDelete)
-		select {
-		case <-t.ended:
-		case <-c.r.Context().Done(): // a client that does not read its stream keeps nobody who has gone
+		for _, end := range []chan struct{}{t.settled, ended} {
+			select {
+			case <-end:
+			case <-c.r.Context().Done(): // a client that does not read its stream keeps nobody who has gone
+			}
 		}
 	}
 	if one.turns > 0 {

@@ -1,0 +1,71 @@
+package standin
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/understudy-go/understudy/fakeagent"
+	"github.com/understudy-go/understudy/fakeagent/event"
+)
+
+// question is an approval that a turn waits for. Its response is over; the client answers with its next request, which continues the turn.
+type question struct{ requestID, callID string }
+
+// asks has the client asked for an approval, where its dialect can.
+func (t *turn) asks(e event.Event) bool {
+	call := t.pieces.calls[e.ItemID]
+	if call == "" || t.reply.dialect != AISDK6 && t.reply.dialect != AISDK7 {
+		return false
+	}
+	for _, p := range append(t.pieces.ask(e.RequestID, call), t.pieces.rest("tool-calls")...) {
+		t.write(p)
+	}
+	t.s.mu.Lock()
+	t.question = &question{e.RequestID, call}
+	t.s.notify()
+	t.s.mu.Unlock()
+	t.out.finish()
+	close(t.out.done)
+	return true
+}
+
+// answered is the turn that a request continues, by the approval that it answers; nil: it continues none.
+func (c *call) answered(sessionUID string, messages chatMessages) (t *turn, asked question, d fakeagent.Decision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t = c.running(sessionUID); t == nil || t.question == nil {
+		return nil, asked, ""
+	}
+	for _, m := range slices.Backward(messages) {
+		var parts []struct {
+			State    string
+			Approval struct {
+				ID       string
+				Approved bool
+			}
+		}
+		_ = json.Unmarshal(m.Parts, &parts) // another form has no answers
+		for _, p := range parts {
+			if p.State != "approval-responded" || p.Approval.ID != t.question.requestID {
+				continue
+			}
+			d = fakeagent.Decline
+			if p.Approval.Approved {
+				d = fakeagent.Accept
+			}
+			asked, t.question = *t.question, nil
+			t.ended, t.out = make(chan struct{}), newStream(c.w, Wire{})
+			return t, asked, d
+		}
+	}
+	return nil, asked, ""
+}
+
+// goOn answers with the rest of a turn.
+func (c *call) goOn(t *turn, asked question, d fakeagent.Decision) error {
+	return c.stream(t, func(ctx context.Context) error {
+		t.write(piece{kind: begins, id: t.pieces.messageID})
+		return c.agent.RespondToRequest(ctx, t.session.UID, asked.requestID, d)
+	})
+}
