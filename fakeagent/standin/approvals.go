@@ -55,7 +55,7 @@ func (c *call) answered(sessionUID string, messages chatMessages) (t *turn, aske
 				d = fakeagent.Accept
 			}
 			asked, t.question = *t.question, nil
-			t.ended, t.out = make(chan struct{}), newStream(c.w, Wire{})
+			t.ended, t.out = make(chan struct{}), newStream(c.w, Wire{}, c.closing)
 			return t, asked, d
 		}
 	}

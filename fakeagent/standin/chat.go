@@ -115,10 +115,17 @@ func (s *Server) Turns() []Turn {
 	return all
 }
 
-// AwaitTurn waits until a turn has a status, such as [Completed]. It is an error at once if it cannot have it any more. n is its number, from 1.
+// AwaitTurn waits until a turn has a status, such as [Completed]. It is an error at once if it cannot have it any more. n is its number, from 1. A turn
+// that is held at a gate of its script's own is waited for by [Server.Gate].
 func (s *Server) AwaitTurn(ctx context.Context, n int, status Status) (Turn, error) {
 	var got Turn
 	over := false
+	if n < 1 {
+		return got, fmt.Errorf("standin: there is no turn %d; they are counted from 1", n)
+	}
+	if status == Held {
+		return s.awaitHeld(ctx, n)
+	}
 	err := s.await(ctx, func() string { return fmt.Sprintf("turn %d is not %s, but %q", n, status, got.Status) }, func() bool {
 		if n > len(s.turns) {
 			return false
@@ -266,7 +273,7 @@ func (c *call) begin(one *session, text, provider, model string) *turn {
 	one.messages++ // of the answer
 	t.pieces = newPieces(fmt.Sprintf("message-%d", one.messages), t.number, text)
 	t.reply = c.pick(t)
-	t.out = newStream(c.w, t.reply.wire)
+	t.out = newStream(c.w, t.reply.wire, c.closing)
 	one.Status = working
 	one.touch()
 	c.turns = append(c.turns, t)
@@ -359,11 +366,18 @@ func (t *turn) frame(p piece) Frame { return dialects[t.reply.dialect].frame(p) 
 func (t *turn) settle(end event.TurnCompleted) {
 	defer close(t.settled)
 	last := t.pieces.end(end)
+	if n := len(last); n > 0 {
+		for _, p := range last[:n-1] {
+			t.write(p)
+		}
+		last = last[n-1:]
+		_ = sleep(t.out.end, nil, t.s.frameDelay) // before the end, and not between that and who asks for it
+	}
 	t.s.mu.Lock()
 	t.over = true
 	delete(t.s.current, t.session.UID)
 	switch {
-	case end.State == event.TurnEndFailed:
+	case end.State == event.TurnEndFailed && t.abort == nil:
 		t.status, t.failed = Failed, end.Ending().Message
 	case end.State == event.TurnEndCompleted && t.abort == nil:
 		t.status = Completed
@@ -391,9 +405,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 		return
 	}
 	for _, text := range texts {
-		if sleep(t.out.end, nil, t.s.frameDelay) == nil {
-			t.out.write(text)
-		}
+		t.out.write(text)
 	}
 	if !bySocket {
 		t.out.finish()

@@ -186,7 +186,10 @@ func (c *call) beginLocalTurn(uid, text string) (*turn, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running(uid) != nil {
+	switch {
+	case c.closed:
+		return nil, refuse(http.StatusServiceUnavailable, "The server is closing.")
+	case c.running(uid) != nil:
 		return nil, refuse(http.StatusConflict, "The session is answering already.", "error", "session_busy")
 	}
 	one := c.session(uid)

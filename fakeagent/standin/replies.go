@@ -26,27 +26,28 @@ var defaultReply []byte
 // Match is for which turns a reply or a failure is.
 type Match struct {
 	what string
+	own  bool // nobody can tell it from another one by its words
 	fits func(t *turn) bool
 }
 
 // InSession is for the turns of a session.
 func InSession(uid string) Match {
-	return Match{"in session " + uid, func(t *turn) bool { return t.session.UID == uid }}
+	return Match{"in session " + uid, false, func(t *turn) bool { return t.session.UID == uid }}
 }
 
 // Nth is for the nth turn of a session, from 1.
 func Nth(n int) Match {
-	return Match{fmt.Sprintf("for turn %d of a session", n), func(t *turn) bool { return t.nth == n }}
+	return Match{fmt.Sprintf("for turn %d of a session", n), false, func(t *turn) bool { return t.nth == n }}
 }
 
 // Text is for the turns whose message has a text in it.
 func Text(part string) Match {
-	return Match{fmt.Sprintf("for a message with %q", part), func(t *turn) bool { return strings.Contains(t.text, part) }}
+	return Match{fmt.Sprintf("for a message with %q", part), false, func(t *turn) bool { return strings.Contains(t.text, part) }}
 }
 
 // When is for the turns that a function says. It is called with the server locked, and must not call it.
 func When(fits func(Turn) bool) Match {
-	return Match{"for what a function says", func(t *turn) bool { return fits(t.public()) }}
+	return Match{"for what a function says", true, func(t *turn) bool { return fits(t.public()) }}
 }
 
 func fitting(matches []Match, t *turn) bool {
@@ -188,15 +189,72 @@ func (s *Server) Gate(sessionUID, name string) *fakeagent.Gate { return s.agent.
 
 // AwaitHeld waits until the reply of a session is held by [Server.HoldReplies]. It need not have been asked for yet.
 func (s *Server) AwaitHeld(ctx context.Context, sessionUID string) error {
+	ctx, cancel := fakeagent.Patience(ctx)
+	defer cancel()
+	for {
+		var t *turn
+		err := s.await(ctx, func() string { return "no turn of session " + sessionUID + " runs" }, func() bool {
+			t = s.running(sessionUID)
+			return t != nil
+		})
+		if err != nil {
+			return err
+		}
+		if err = t.awaitHeld(ctx); err == nil || !t.isSettled() {
+			return err
+		}
+	}
+}
+
+// awaitHeld is [Server.AwaitTurn] for a turn that is held.
+func (s *Server) awaitHeld(ctx context.Context, n int) (got Turn, err error) {
+	ctx, cancel := fakeagent.Patience(ctx)
+	defer cancel()
 	var t *turn
-	err := s.await(ctx, func() string { return "no turn of session " + sessionUID + " runs" }, func() bool {
-		t = s.running(sessionUID)
+	err = s.await(ctx, func() string { return fmt.Sprintf("there is no turn %d yet", n) }, func() bool {
+		if n <= len(s.turns) {
+			t = s.turns[n-1]
+		}
 		return t != nil
 	})
 	if err != nil {
-		return err
+		return got, err
 	}
+	err = t.awaitHeld(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if got = t.public(); got.Status == Held {
+		return got, nil
+	}
+	return got, cmp.Or(err, fmt.Errorf("standin: turn %d is %s, and so never %s", n, got.Status, Held))
+}
+
+// awaitHeld waits until the turn is held at its gate, or over.
+func (t *turn) awaitHeld(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	defer func() { <-watched }()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(watched)
+		select {
+		case <-t.settled:
+			cancel(fmt.Errorf("turn %d is over", t.number))
+		case <-stop:
+		}
+	}()
 	return t.gate().AwaitHeld(ctx)
+}
+
+func (t *turn) isSettled() bool {
+	select {
+	case <-t.settled:
+		return true
+	default:
+		return false
+	}
 }
 
 // choose is what a turn plays, for the agent.
@@ -238,7 +296,7 @@ func (s *Server) pick(t *turn) (r reply) {
 	}
 	first := best[0]
 	for _, other := range best[1:] {
-		if len(first.matches) > 0 && wordsOf(other.matches) != wordsOf(first.matches) {
+		if own := func(m Match) bool { return m.own }; len(first.matches) > 0 && (slices.ContainsFunc(first.matches, own) || wordsOf(other.matches) != wordsOf(first.matches)) {
 			s.ambiguous = append(s.ambiguous, fmt.Sprintf("turn %d fits the replies %s and %s; the first was played", t.number, first, other))
 		}
 	}

@@ -96,7 +96,9 @@ func New(t fakeagent.T, opts ...Option) *Server {
 	t.Cleanup(func() {
 		t.Helper()
 		left := s.Left()
-		_ = s.Close()
+		if err := s.Close(); err != nil {
+			left = strings.TrimPrefix(fmt.Sprintf("%s\n  it could not be closed: %v; does a client not read its stream?", left, err), "\n")
+		}
 		if left != "" && !s.unchecked {
 			t.Errorf("standin: at the end of the test:\n%s", left)
 		}

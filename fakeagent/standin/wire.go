@@ -59,6 +59,8 @@ type stream struct {
 	end  chan struct{} // closed when the client wants no more
 	once sync.Once
 
+	closing <-chan struct{} // closed when the server is about to be
+
 	mu            sync.Mutex
 	pending       []byte
 	frames, bytes int   // left so far
@@ -66,8 +68,8 @@ type stream struct {
 	broken        error // the client has gone
 }
 
-func newStream(w http.ResponseWriter, wire Wire) *stream {
-	return &stream{w: w, wire: wire, some: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{})}
+func newStream(w http.ResponseWriter, wire Wire, closing <-chan struct{}) *stream {
+	return &stream{w: w, wire: wire, closing: closing, some: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{})}
 }
 
 // stop says that the client wants no more.
@@ -121,6 +123,16 @@ func (s *stream) serve(leaves <-chan struct{}, gone func()) error {
 	runtime.Gosched() // the turn has mostly something to say already, and need not be seen to have begun without
 	client := leaves
 	var taken []byte
+	ends := func(err error) error { // or stays open
+		if err == nil && s.wire.KeepOpen {
+			select {
+			case <-client:
+			case <-s.end:
+			case <-s.closing:
+			}
+		}
+		return err
+	}
 	for over := false; ; {
 		select {
 		case <-s.done:
@@ -129,23 +141,23 @@ func (s *stream) serve(leaves <-chan struct{}, gone func()) error {
 		}
 		s.mu.Lock()
 		taken, s.pending = s.pending, taken[:0]
-		err, torn := s.broken, s.cut && s.wire.Reset
+		err, cut := s.broken, s.cut
 		s.mu.Unlock()
+		torn := cut && s.wire.Reset
 		signal(s.room)
 		if err == nil && len(taken) > 0 {
 			err = s.put(taken)
 		}
-		if err == nil && (!over || torn || s.wire.KeepOpen) {
+		if err == nil && (!over || cut || s.wire.KeepOpen) {
 			err = s.flush()
 		}
 		switch {
-		case over && err == nil && torn:
+		case err == nil && torn:
 			return http.ErrAbortHandler
-		case over && err == nil && s.wire.KeepOpen:
-			<-client
-			return nil
+		case err == nil && cut: // whatever the turn still has to say
+			return ends(nil)
 		case over:
-			return err
+			return ends(err)
 		case err != nil:
 			s.mu.Lock()
 			s.broken, s.pending = err, nil

@@ -666,6 +666,8 @@ var _ = Describe("A stream", bubble.InBubble, func() {
 		b.server.Reply(script.New(script.Say("hello"))).Wire(wire)
 		_, err := must(b.Chat(b.ctx, b.access(), b.session, "hello")).ReadAll()
 		Expect(err).To(MatchError(io.ErrUnexpectedEOF))
+		_, err = b.server.AwaitTurn(b.ctx, 1, standin.Completed) // which goes on
+		Expect(err).NotTo(HaveOccurred())
 	},
 		Entry("before a frame", standin.Wire{CutAtFrame: 3}),
 		Entry("within one", standin.Wire{CutAtByte: 60}),
