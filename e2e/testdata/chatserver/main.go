@@ -8,14 +8,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/understudy-go/understudy/fakeagent/script"
 	"github.com/understudy-go/understudy/fakeagent/standin"
 )
 
-// frames are those of the stand-in, for the turn with a number.
-var frames = []string{
+// shortFrames are those of the stand-in, for the turn with a number.
+var shortFrames = []string{
 	`{"type":"start","messageId":"message-2"}`,
 	`{"type":"start-step"}`,
 	`{"type":"text-start","id":"text-1"}`,
@@ -27,6 +28,20 @@ var frames = []string{
 }
 
 const reply = "Here is an answer."
+
+// slow are frames that are sent a second apart, long enough to be measured.
+var slow, slowReply = func() (frames []string, reply string) {
+	frames = append(frames, shortFrames[:3]...)
+	for i := range 12 {
+		word := fmt.Sprintf("word %d, ", i)
+		reply += word
+		frames = append(frames, fmt.Sprintf(`{"type":"text-delta","id":"text-1","textDelta":%q}`, word))
+	}
+	for _, f := range shortFrames[5:] {
+		frames = append(frames, strings.ReplaceAll(f, `"outputTokens":5`, `"outputTokens":25`))
+	}
+	return frames, reply
+}()
 
 func main() {
 	url, err := serve(os.Args[1])
@@ -51,18 +66,18 @@ func serve(what string) (url string, err error) {
 		if err != nil {
 			return "", err
 		}
-		s.Reply(script.New(script.SayStep{Text: reply, Chunks: 2})).Always()
+		s.Reply(script.New(script.SayStep{Text: slowReply, Chunks: 12})).Always()
 		return s.Start(), nil
 	case "plain":
-		return plain(0)
+		return plain(0, shortFrames)
 	case "plain-slow":
-		return plain(time.Second)
+		return plain(time.Second, slow)
 	}
 	return "", fmt.Errorf("there is no %q", what)
 }
 
 // plain is a handler that does no more than it must.
-func plain(delay time.Duration) (url string, err error) {
+func plain(delay time.Duration, frames []string) (url string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
