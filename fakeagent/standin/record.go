@@ -96,6 +96,7 @@ func clones(requests []Request) []Request {
 	for i := range requests {
 		r := &requests[i]
 		r.Query, r.Header, r.Body, r.raw = cloneValues(r.Query), r.Header.Clone(), r.raw.value(), nil
+		r.Header.Del(askedScheme)
 	}
 	return requests
 }

@@ -94,7 +94,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	c.body, c.tooLong = read(r.Body)
+	c.body, c.tooLong = read(r)
 	c.request.raw = &rawBody{data: c.body}
 	switch {
 	case passed && c.tooLong:
@@ -234,8 +234,10 @@ func match(pattern, path string) (vars map[string]string, ok bool) {
 // classify is whom a request is for.
 func (s *Server) classify(r *http.Request) Request {
 	u, sure := address(r)
-	header := r.Header.Clone()
-	header.Del(askedScheme)
+	header := r.Header
+	if wayOf(r) == "" { // whoever calls the handler may use the request again, which net/http does not
+		header = header.Clone()
+	}
 	origin := u.Scheme + "://" + u.Host
 	out := Request{Method: r.Method, URL: u.String(), Target: Other, Path: u.Path, Query: u.Query(), Header: header}
 	if s.profile == ProfileLocal {
@@ -278,14 +280,19 @@ func (s *Server) runtimePath(r *http.Request, u *url.URL, sure bool) (path strin
 	return "", false
 }
 
-// read reads a body to its end, or to the most that is read of one.
-func read(body io.Reader) (data []byte, tooLong bool) {
-	if body == nil {
+// believedBody is how much room is made for a body that is said to be so long.
+const believedBody = 64 << 10
+
+// read reads a body to its end, or to the most that is read of one. It is kept, so it has no more room than it needs.
+func read(r *http.Request) (data []byte, tooLong bool) {
+	if r.Body == nil || r.Body == http.NoBody {
 		return nil, false
 	}
-	data, _ = io.ReadAll(io.LimitReader(body, maxBody+1))
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), believedBody)+bytes.MinRead)) // which has room for the end, too
+	_, _ = body.ReadFrom(io.LimitReader(r.Body, maxBody+1))
+	data = bytes.Clone(body.Bytes())
 	if len(data) > maxBody {
-		_, _ = io.Copy(io.Discard, io.LimitReader(body, maxBody))
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBody))
 		return data[:maxBody], true
 	}
 	return data, false
