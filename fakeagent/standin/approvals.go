@@ -18,7 +18,10 @@ func (t *turn) asks(e event.Event) bool {
 	if call == "" || t.reply.dialect != AISDK6 && t.reply.dialect != AISDK7 {
 		return false
 	}
-	for _, p := range append(t.pieces.ask(e.RequestID, call), t.pieces.rest("tool-calls")...) {
+	for _, p := range t.pieces.ask(e.RequestID, call) {
+		t.write(p)
+	}
+	for _, p := range t.pieces.rest("tool-calls") {
 		t.write(p)
 	}
 	t.s.mu.Lock()

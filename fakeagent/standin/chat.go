@@ -80,6 +80,7 @@ type turn struct {
 	pieces          *pieces
 	out             *stream
 	reply           reply
+	timer           *time.Timer   // of the frames, one after the other; nil: there was none yet
 	settled         chan struct{} // closed when its end was told, too
 	ended           chan struct{} // closed when the last byte of a response was written
 
@@ -268,7 +269,7 @@ func (c *call) beginTurn(in *chatRequest) (*turn, error) {
 func (c *call) begin(one *session, text, provider, model string) *turn {
 	one.turns++
 	t := &turn{s: c.Server, session: one, number: len(c.turns) + 1, nth: one.turns, text: text, body: c.request.raw, provider: provider, model: model,
-		settled: make(chan struct{}), ended: make(chan struct{}), status: Streaming, began: timeText(time.Now())}
+		settled: make(chan struct{}), ended: make(chan struct{}), status: Streaming, frames: make([]Frame, 0, 8), began: timeText(time.Now())}
 	one.Transcript = append(one.Transcript, one.message("user", t.began, []Part{{Type: "text", Text: text}}))
 	one.messages++ // of the answer
 	t.pieces = newPieces(fmt.Sprintf("message-%d", one.messages), t.number, text)
@@ -345,18 +346,41 @@ func (t *turn) write(p piece) {
 	if text == nil {
 		return
 	}
-	if sleep(t.out.end, nil, t.s.frameDelay) != nil {
+	if t.pause() != nil {
 		return
 	}
-	t.s.mu.Lock()
+	t.s.mu.RLock()
 	if t.abort != nil {
-		t.s.mu.Unlock()
+		t.s.mu.RUnlock()
 		return
+	}
+	if n := len(t.frames); n == cap(t.frames) {
+		t.frames = slices.Grow(t.frames, 2*n)
 	}
 	t.frames = append(t.frames, text)
 	t.parts = appendPart(t.parts, p)
-	t.s.mu.Unlock()
+	t.s.mu.RUnlock()
 	t.out.write(text)
+}
+
+// pause waits before a frame.
+func (t *turn) pause() error {
+	d := t.s.frameDelay
+	if d <= 0 {
+		return nil
+	}
+	if t.timer == nil {
+		t.timer = time.NewTimer(d)
+	} else {
+		t.timer.Reset(d)
+	}
+	select {
+	case <-t.timer.C:
+		return nil
+	case <-t.out.end:
+		t.timer.Stop()
+		return errEnded
+	}
 }
 
 // frame is a piece in the dialect of the turn; nil: it has none for that.
@@ -371,7 +395,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 			t.write(p)
 		}
 		last = last[n-1:]
-		_ = sleep(t.out.end, nil, t.s.frameDelay) // before the end, and not between that and who asks for it
+		_ = t.pause() // before the end, and not between that and who asks for it
 	}
 	t.s.mu.Lock()
 	t.over = true

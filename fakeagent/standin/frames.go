@@ -129,9 +129,15 @@ func sdkFrame(p piece) Frame {
 	return nil
 }
 
-// frame is a frame of a type, with names and values in turn.
+// frame is a frame of a type, with names and values in turn. It is kept, so it has the room that it mostly needs.
 func frame(kind string, rest ...any) Frame {
-	b := append(make([]byte, 0, 128), `{"type":`...)
+	size := len(`{"type":""}`) + len(kind)
+	for _, v := range rest {
+		if text, ok := v.(string); ok {
+			size += len(text) + len(`"",`) // a name and its value have a comma and a colon
+		}
+	}
+	b := append(make([]byte, 0, size), `{"type":`...)
 	b = appendJSON(b, kind)
 	for i := 0; i < len(rest); i += 2 {
 		b = append(b, ',')

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -59,34 +60,42 @@ type pieces struct {
 	id    string // its id
 	item  string // its item
 	begun bool   // the step has
-	ids   map[string]int
-	calls map[string]string // the ids of calls, by those of their items
+	ids   struct{ text, reasoning, call int }
+	calls map[string]string // the ids of calls, by those of their items; nil: there were none
 	said  int               // characters
 	usage *event.TokenUsage
+	room  [1]piece // for those of the next event: mostly there is one
 }
 
 func newPieces(messageID string, number int, prompt string) *pieces {
-	return &pieces{messageID: messageID, number: number, prompt: prompt, ids: map[string]int{}, calls: map[string]string{}}
+	return &pieces{messageID: messageID, number: number, prompt: prompt}
 }
 
 // nextID counts the ids of a kind: the first is that of the turn alone.
 func (p *pieces) nextID(kind string) string {
-	p.ids[kind]++
-	if n := p.ids[kind]; n > 1 {
-		return fmt.Sprintf("%s-%d-%d", kind, p.number, n)
+	n := &p.ids.call
+	switch kind {
+	case "text":
+		n = &p.ids.text
+	case "reasoning":
+		n = &p.ids.reasoning
 	}
-	return fmt.Sprintf("%s-%d", kind, p.number)
+	*n++
+	if *n > 1 {
+		return fmt.Sprintf("%s-%d-%d", kind, p.number, *n)
+	}
+	return kind + "-" + strconv.Itoa(p.number)
 }
 
 // blockEnd is an event of scripts that ends the text or the reasoning that is open, which else ends when something else begins: behind the reasoning
 // of a reply that is held, for one.
 const blockEnd = "block.end"
 
-// of are those of an event. Those that end a turn are not among them. told is false of what no dialect has a frame for.
+// of are those of an event, until the next is asked for. Those that end a turn are not among them. told is false of what no dialect has a frame for.
 func (p *pieces) of(e event.Event) (out []piece, told bool) {
 	switch v := e.Payload.(type) {
 	case event.TurnStarted:
-		return []piece{{kind: begins, id: p.messageID}}, true
+		return append(p.room[:0], piece{kind: begins, id: p.messageID}), true
 	case event.Delta:
 		switch v.Stream {
 		case event.AssistantText:
@@ -122,6 +131,7 @@ func (p *pieces) of(e event.Event) (out []piece, told bool) {
 
 // step begins the step, if it has not begun, and ends the block that is open.
 func (p *pieces) step() (out []piece) {
+	out = p.room[:0]
 	if !p.begun {
 		p.begun = true
 		out = append(out, piece{kind: stepBegins})
@@ -135,6 +145,7 @@ func (p *pieces) step() (out []piece) {
 
 // more is more of a block, which begins if it is not the one that is open.
 func (p *pieces) more(block, item, text string) (out []piece) {
+	out = p.room[:0]
 	if p.block != block || p.item != item {
 		out = p.step()
 		p.block, p.item, p.id = block, item, p.nextID(block)
@@ -147,6 +158,9 @@ func (p *pieces) more(block, item, text string) (out []piece) {
 func (p *pieces) call(item string, call event.Item) []piece {
 	out := p.step()
 	id := p.nextID("call")
+	if p.calls == nil {
+		p.calls = map[string]string{}
+	}
 	p.calls[item] = id
 	args := argumentsOf(call)
 	half := len(args) / 2
@@ -173,6 +187,7 @@ func argumentsOf(call event.Item) string {
 }
 
 func (p *pieces) result(item string, call event.Item) (out []piece) {
+	out = p.room[:0]
 	if p.calls[item] == "" {
 		out = p.call(item, call)
 	}

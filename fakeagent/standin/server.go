@@ -23,7 +23,7 @@ type Server struct {
 	agent  *fakeagent.Instance
 	ways   ways
 
-	mu        sync.Mutex
+	mu        sync.RWMutex // for reading, too, a turn adds to what was streamed of it, which nobody else does
 	recorded  []Request
 	dropped   int // requests that are not kept any more
 	unhandled []Request
@@ -184,9 +184,9 @@ func (s *Server) Left() string {
 
 // hear is told of everything that happens in the agent's threads, each of which is a session.
 func (s *Server) hear(e event.Event) {
-	s.mu.Lock()
+	s.mu.RLock()
 	t := s.running(e.ThreadID)
-	s.mu.Unlock()
+	s.mu.RUnlock()
 	if t != nil {
 		t.hear(e)
 	}

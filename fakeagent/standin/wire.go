@@ -54,7 +54,6 @@ type stream struct {
 	w    http.ResponseWriter
 	wire Wire
 	some chan struct{} // has a token when there is something to write
-	room chan struct{} // has a token when something was taken
 	done chan struct{} // closed when nothing more is left in it
 	end  chan struct{} // closed when the client wants no more
 	once sync.Once
@@ -63,13 +62,14 @@ type stream struct {
 
 	mu            sync.Mutex
 	pending       []byte
-	frames, bytes int   // left so far
-	cut           bool  // nothing more is left, by a fault
-	broken        error // the client has gone
+	room          chan struct{} // closed when something was taken; nil: nobody waits for that
+	frames, bytes int           // left so far
+	cut           bool          // nothing more is left, by a fault
+	broken        error         // the client has gone
 }
 
 func newStream(w http.ResponseWriter, wire Wire, closing <-chan struct{}) *stream {
-	return &stream{w: w, wire: wire, closing: closing, some: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{})}
+	return &stream{w: w, wire: wire, closing: closing, some: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{})}
 }
 
 // stop says that the client wants no more.
@@ -78,11 +78,12 @@ func (s *stream) stop() { s.once.Do(func() { close(s.end) }) }
 // write leaves a frame. It waits while the client is far behind.
 func (s *stream) write(f Frame) {
 	s.frames++
-	for last := false; !s.leave(f, last); {
+	for room := s.leave(f, false); room != nil; {
 		select {
-		case <-s.room:
+		case <-room:
+			room = s.leave(f, false)
 		case <-s.end:
-			last = true
+			room = s.leave(f, true)
 		}
 	}
 	signal(s.some)
@@ -95,8 +96,8 @@ func (s *stream) finish() {
 	}
 }
 
-// leave leaves an event, unless the client is far behind and it is not the last.
-func (s *stream) leave(data []byte, last bool) bool {
+// leave leaves an event, unless the client is far behind and it is not the last: then there may be room when a channel is closed.
+func (s *stream) leave(data []byte, last bool) (room <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.frames > 0 && s.frames == s.wire.CutAtFrame {
@@ -104,9 +105,12 @@ func (s *stream) leave(data []byte, last bool) bool {
 	}
 	switch {
 	case s.cut, s.broken != nil:
-		return true
+		return nil
 	case len(s.pending) > streamAhead && !last:
-		return false
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		return s.room
 	}
 	from := len(s.pending)
 	s.pending = s.wire.appendEvent(s.pending, data)
@@ -114,7 +118,18 @@ func (s *stream) leave(data []byte, last bool) bool {
 	if over := s.bytes - s.wire.CutAtByte; s.wire.CutAtByte > 0 && over >= 0 {
 		s.pending, s.cut = s.pending[:len(s.pending)-over], true
 	}
-	return true
+	return nil
+}
+
+// take is what there is to write, for which room is given back.
+func (s *stream) take(room []byte) []byte {
+	taken := s.pending
+	s.pending = room
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+	return taken
 }
 
 // serve writes what is left in the stream, until nothing more is. It calls gone when the client has gone; an error is that something was not written,
@@ -140,11 +155,10 @@ func (s *stream) serve(leaves <-chan struct{}, gone func()) error {
 		default:
 		}
 		s.mu.Lock()
-		taken, s.pending = s.pending, taken[:0]
+		taken = s.take(taken[:0])
 		err, cut := s.broken, s.cut
 		s.mu.Unlock()
 		torn := cut && s.wire.Reset
-		signal(s.room)
 		if err == nil && len(taken) > 0 {
 			err = s.put(taken)
 		}
@@ -160,9 +174,9 @@ func (s *stream) serve(leaves <-chan struct{}, gone func()) error {
 			return ends(err)
 		case err != nil:
 			s.mu.Lock()
-			s.broken, s.pending = err, nil
+			s.broken = err
+			s.take(nil)
 			s.mu.Unlock()
-			signal(s.room)
 		}
 		select {
 		case <-s.some:
