@@ -24,6 +24,8 @@ var _ = Describe("The bytes of a stream", bubble.InBubble, func() {
 		Expect(err).NotTo(HaveOccurred())
 		defer res.Body.Close()
 		b, err := io.ReadAll(res.Body)
+		_, failed := s.AwaitTurn(context.Background(), 1, standin.Completed) // which goes on when its stream is cut
+		Expect(failed).NotTo(HaveOccurred())
 		return string(b), err
 	}
 	const whole = `data: {"type":"start","messageId":"message-2"}
