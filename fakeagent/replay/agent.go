@@ -82,8 +82,9 @@ func WithWarnings(fn func(error)) Option { return func(o *options) { o.warned = 
 // AllowUnplayed is for [ForTest]: turns that were not played do not fail the test.
 func AllowUnplayed() Option { return func(o *options) { o.leftOver = true } }
 
-// New makes an agent of a journal. All of it is checked here. The error is an [*Error] with the code [Configuration], which names the entry that
-// is wrong. The caller closes the agent if it is used as a provider; [ForTest] does so for a test.
+// New makes an agent of a journal. All of it is checked here, but for what the payload of a recorded event of a provider says: where that cannot
+// be, the turn fails that has it. The error is an [*Error] with the code [Configuration], which names the entry that is wrong. The caller closes
+// the agent if it is used as a provider; [ForTest] does so for a test.
 func New(entries []Entry, opts ...Option) (*Agent, error) {
 	return build(entries, opts, func(cfg fakeagent.Config) (*fakeagent.Instance, error) { return fakeagent.New(cfg) })
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-go/understudy/fakeagent/event"
 	"github.com/understudy-go/understudy/fakeagent/internal/jsonscan"
 )
 
@@ -164,8 +163,8 @@ func (x *extractor) validate(kind *entryKind) error {
 		if m := anObject.check(v); m != nil {
 			return m.in(eventKind)
 		}
-		if err := new(event.Event).UnmarshalJSON(v); err != nil {
-			return fmt.Errorf("event is no event of a provider: %w", err)
+		if m := anExecutorEvent.check(v); m != nil {
+			return fmt.Errorf("event is no event of a provider: %w", m)
 		}
 	}
 	return nil

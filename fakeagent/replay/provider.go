@@ -341,7 +341,7 @@ func (c Candidate) model() string {
 func (s *stage) again(e Event) error {
 	var again event.Event
 	if err := again.UnmarshalJSON([]byte(e.executor)); err != nil {
-		return process("event %s: its executor event: %w", e.kind, err)
+		return configuration("the journal has a %q with an event that is none of a provider: %w", e.kind, err)
 	}
 	if event.IsLifecycle(again) {
 		return s.drop(again.Payload.Type())

@@ -131,6 +131,14 @@ var _ = Describe("A host whose provider plays a journal", func() {
 		Expect(all.events).To(BeWellFormed())
 	})
 
+	It("fails where the recorded event of a provider says what its type cannot", func(ctx SpecContext) {
+		host, _, all := hosted([]replay.Entry{replay.Entry(`{"kind":"journal","schema":1}`), replay.Entry(`{"kind":"prompt","source":"agent","text":"go"}`),
+			replay.Entry(`{"kind":"tool","source":"agent","name":"x","callId":"c","event":{"type":"item.started","itemId":"c","payload":{"status":5}}}`),
+			replay.Entry(`{"kind":"summary","source":"agent","durationMs":1,"status":0,"tokens":{"input":0,"cached":0,"output":0}}`)})
+		Expect(host.RunPrompt(ctx, "go")).To(EndFailed(`replay: the journal has a "tool" with an event that is none of a provider: event: item.started: status must be a string, is a number`))
+		Expect(all.events).To(BeWellFormed())
+	})
+
 	It("counts usage in whatever way its numbers are written", func(ctx SpecContext) {
 		host, _, all := hosted(recording(prompt("go"), `{"kind":"usage","tokens":{"input":1e2,"cached":0.0,"output":1.0},"Cumulative":"x"}`, summary))
 		Expect(host.RunPrompt(ctx, "go")).To(EndCompleted())
