@@ -85,58 +85,51 @@ func (f *fields) text(name string, into *string) {
 	}
 }
 
+// member reads a member as something says, or says why it cannot be that.
+func member[T any](f *fields, name, why string, into *T, as func(value any) (T, bool)) {
+	value, there := f.in[name]
+	if !there {
+		return
+	}
+	if v, ok := as(value); ok {
+		*into = v
+	} else {
+		f.refuse(name, why)
+	}
+}
+
+func itself[T any](value any) (v T, ok bool) {
+	v, ok = value.(T)
+	return v, ok
+}
+
 // secret reads a string, or null, which is none.
 func (f *fields) secret(name string, into *string) {
-	value, there := f.in[name]
-	text, ok := value.(string)
-	switch {
-	case !there:
-	case !ok && value != nil:
-		f.refuse(name, "Not a valid string, nor null.")
-	default:
-		*into = text
-	}
+	member(f, name, "Not a valid string, nor null.", into, func(value any) (string, bool) {
+		text, ok := value.(string)
+		return text, ok || value == nil
+	})
 }
 
 // truth reads true or false.
 func (f *fields) truth(name string, into *bool) {
-	value, there := f.in[name]
-	truth, ok := value.(bool)
-	switch {
-	case !there:
-	case !ok:
-		f.refuse(name, "Must be true or false.")
-	default:
-		*into = truth
-	}
+	member(f, name, "Must be true or false.", into, itself)
 }
 
 // whole reads a whole number.
 func (f *fields) whole(name string, into *int64) {
-	value, there := f.in[name]
-	n, ok := wholeNumber(value)
-	switch {
-	case !there:
-	case !ok:
-		f.refuse(name, "Must be a whole number.")
-	default:
-		*into = n
-	}
+	member(f, name, "Must be a whole number.", into, wholeNumber)
 }
 
 // count reads a whole number above 0, or null.
 func (f *fields) count(name string, into **int64) {
-	value, there := f.in[name]
-	n, ok := wholeNumber(value)
-	switch {
-	case !there:
-	case value == nil:
-		*into = nil
-	case !ok || n <= 0:
-		f.refuse(name, "Must be a whole number above 0, or null.")
-	default:
-		*into = &n
-	}
+	member(f, name, "Must be a whole number above 0, or null.", into, func(value any) (*int64, bool) {
+		if value == nil {
+			return nil, true
+		}
+		n, ok := wholeNumber(value)
+		return &n, ok && n > 0
+	})
 }
 
 // maxWhole is up to where all whole numbers are told apart by clients, too.
@@ -159,15 +152,10 @@ func wholeNumber(value any) (n int64, ok bool) {
 
 // choice reads one of some strings.
 func (f *fields) choice(name string, into *string, of []string) {
-	value, there := f.in[name]
-	text, ok := value.(string)
-	switch {
-	case !there:
-	case !ok || !slices.Contains(of, text):
-		f.refuse(name, fmt.Sprintf("Must be one of %s.", strings.Join(of, ", ")))
-	default:
-		*into = text
-	}
+	member(f, name, fmt.Sprintf("Must be one of %s.", strings.Join(of, ", ")), into, func(value any) (string, bool) {
+		text, ok := value.(string)
+		return text, ok && slices.Contains(of, text)
+	})
 }
 
 // choices reads a list of some of some strings.
@@ -195,13 +183,5 @@ func (f *fields) choices(name string, into *[]string, of []string, atLeast int) 
 
 // object reads an object.
 func (f *fields) object(name string, into *map[string]any) {
-	value, there := f.in[name]
-	object, ok := value.(map[string]any)
-	switch {
-	case !there:
-	case !ok:
-		f.refuse(name, "Must be an object.")
-	default:
-		*into = object
-	}
+	member(f, name, "Must be an object.", into, itself)
 }
