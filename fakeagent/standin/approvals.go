@@ -9,9 +9,6 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/event"
 )
 
-// question is an approval that a turn waits for. Its response is over; the client answers with its next request, which continues the turn.
-type question struct{ requestID, callID string }
-
 // asks has the client asked for an approval, where its dialect can.
 func (t *turn) asks(e event.Event) bool {
 	call := t.pieces.calls[e.ItemID]
@@ -25,7 +22,7 @@ func (t *turn) asks(e event.Event) bool {
 		t.write(p)
 	}
 	t.s.mu.Lock()
-	t.question = &question{e.RequestID, call}
+	t.question = e.RequestID
 	t.s.notify()
 	t.s.mu.Unlock()
 	t.out.finish()
@@ -34,11 +31,11 @@ func (t *turn) asks(e event.Event) bool {
 }
 
 // answered is the turn that a request continues, by the approval that it answers; nil: it continues none.
-func (c *call) answered(sessionUID string, messages chatMessages) (t *turn, asked question, d fakeagent.Decision) {
+func (c *call) answered(sessionUID string, messages chatMessages) (t *turn, question string, d fakeagent.Decision) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t = c.running(sessionUID); t == nil || t.question == nil {
-		return nil, asked, ""
+	if t = c.running(sessionUID); t == nil || t.question == "" {
+		return nil, "", ""
 	}
 	for _, m := range slices.Backward(messages) {
 		var parts []struct {
@@ -50,25 +47,25 @@ func (c *call) answered(sessionUID string, messages chatMessages) (t *turn, aske
 		}
 		_ = json.Unmarshal(m.Parts, &parts) // another form has no answers
 		for _, p := range parts {
-			if p.State != "approval-responded" || p.Approval.ID != t.question.requestID {
+			if p.State != "approval-responded" || p.Approval.ID != t.question {
 				continue
 			}
 			d = fakeagent.Decline
 			if p.Approval.Approved {
 				d = fakeagent.Accept
 			}
-			asked, t.question = *t.question, nil
+			question, t.question = t.question, ""
 			t.ended, t.out = make(chan struct{}), newStream(c.w, Wire{}, c.closing)
-			return t, asked, d
+			return t, question, d
 		}
 	}
-	return nil, asked, ""
+	return nil, "", ""
 }
 
 // goOn answers with the rest of a turn.
-func (c *call) goOn(t *turn, asked question, d fakeagent.Decision) error {
+func (c *call) goOn(t *turn, question string, d fakeagent.Decision) error {
 	return c.stream(t, func(ctx context.Context) error {
 		t.write(piece{kind: begins, id: t.pieces.messageID})
-		return c.agent.RespondToRequest(ctx, t.session.UID, asked.requestID, d)
+		return c.agent.RespondToRequest(ctx, t.session.UID, question, d)
 	})
 }

@@ -91,15 +91,15 @@ type turn struct {
 	parts    []Part
 	began    string
 	abort    *Abort
-	failed   string    // why, of one that has
-	question *question // what it waits for; nil: it does not
+	failed   string // why, of one that has
+	question string // the request for an approval that it waits for, behind a response that is over; "": it does not
 	notes    []string
 }
 
 // public is what a turn looks like from outside. s.mu is locked.
 func (t *turn) public() Turn {
 	status := t.status
-	if status == Streaming && (t.question != nil || t.s.agent.HeldAt(t.session.UID) != "") {
+	if status == Streaming && (t.question != "" || t.s.agent.HeldAt(t.session.UID) != "") {
 		status = Held
 	}
 	return Turn{t.number, t.session.UID, t.nth, t.text, t.body.value(), status, slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
@@ -200,8 +200,8 @@ func (c *call) chat() error {
 	if err := c.decode(&in); err != nil {
 		return err
 	}
-	if t, asked, d := c.answered(in.RuntimeSession, in.Messages); t != nil {
-		return c.goOn(t, asked, d)
+	if t, question, d := c.answered(in.RuntimeSession, in.Messages); t != nil {
+		return c.goOn(t, question, d)
 	}
 	t, err := c.beginTurn(&in)
 	if err != nil {
@@ -422,10 +422,10 @@ func (t *turn) settle(end event.TurnCompleted) {
 	}
 	one.Status = idle
 	one.touch()
-	bySocket, over := t.abort != nil && t.abort.By == stoppedBySocket, t.question != nil
+	bySocket, waited := t.abort != nil && t.abort.By == stoppedBySocket, t.question != ""
 	t.s.notify()
 	t.s.mu.Unlock()
-	if over { // of one that has waited nobody reads a stream
+	if waited { // then nobody reads a stream
 		return
 	}
 	for _, text := range texts {
