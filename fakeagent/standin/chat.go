@@ -85,8 +85,7 @@ type turn struct {
 	ended           chan struct{} // closed when the last byte of a response was written
 
 	// With the server locked:
-	status   Status
-	over     bool // all is settled, though the last frames may still be written
+	status   Status // Streaming until all is settled, though the last frames may still be written then
 	frames   []Frame
 	parts    []Part
 	began    string
@@ -95,6 +94,9 @@ type turn struct {
 	question string // the request for an approval that it waits for, behind a response that is over; "": it does not
 	notes    []string
 }
+
+// over is whether all is settled. s.mu is locked.
+func (t *turn) over() bool { return t.status != Streaming }
 
 // public is what a turn looks like from outside. s.mu is locked.
 func (t *turn) public() Turn {
@@ -131,7 +133,7 @@ func (s *Server) AwaitTurn(ctx context.Context, n int, status Status) (Turn, err
 		if n > len(s.turns) {
 			return false
 		}
-		got, over = s.turns[n-1].public(), s.turns[n-1].over
+		got, over = s.turns[n-1].public(), s.turns[n-1].over()
 		return over || got.Status == status
 	})
 	if err == nil && got.Status != status {
@@ -398,7 +400,6 @@ func (t *turn) settle(end event.TurnCompleted) {
 		_ = t.pause() // before the end, and not between that and who asks for it
 	}
 	t.s.mu.Lock()
-	t.over = true
 	delete(t.s.current, t.session.UID)
 	switch {
 	case end.State == event.TurnEndFailed && t.abort == nil:
@@ -440,11 +441,11 @@ func (t *turn) settle(end event.TurnCompleted) {
 // stop stops the turn, if it runs.
 func (t *turn) stop(by string) {
 	t.s.mu.Lock()
-	if !t.over && t.abort == nil {
+	over := t.over()
+	if !over && t.abort == nil {
 		t.abort = &Abort{by, len(t.frames)}
 		t.out.stop()
 	}
-	over := t.over
 	t.s.mu.Unlock()
 	if !over {
 		_ = t.s.agent.InterruptTurn(context.Background(), t.session.UID, "")
