@@ -98,13 +98,17 @@ type turn struct {
 // over is whether all is settled. s.mu is locked.
 func (t *turn) over() bool { return t.status != Streaming }
 
+// shown is the status of a turn from outside. s.mu is locked.
+func (t *turn) shown() Status {
+	if !t.over() && (t.question != "" || t.s.agent.HeldAt(t.session.UID) != "") {
+		return Held
+	}
+	return t.status
+}
+
 // public is what a turn looks like from outside. s.mu is locked.
 func (t *turn) public() Turn {
-	status := t.status
-	if status == Streaming && (t.question != "" || t.s.agent.HeldAt(t.session.UID) != "") {
-		status = Held
-	}
-	return Turn{t.number, t.session.UID, t.nth, t.text, t.body.value(), status, slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
+	return Turn{t.number, t.session.UID, t.nth, t.text, t.body.value(), t.shown(), slices.Clone(t.frames), t.abort, slices.Clone(t.notes)}
 }
 
 // Turns are all turns, in the order in which they began.

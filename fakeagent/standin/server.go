@@ -175,8 +175,8 @@ func (s *Server) Left() string {
 		}
 	}
 	for _, t := range s.turns {
-		if status := t.public().Status; status == Streaming || status == Held {
-			fmt.Fprintf(&b, "  turn %d, of session %s, for %.60q, is still %s\n", t.number, t.session.UID, t.text, status)
+		if !t.over() {
+			fmt.Fprintf(&b, "  turn %d, of session %s, for %.60q, is still %s\n", t.number, t.session.UID, t.text, t.shown())
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
