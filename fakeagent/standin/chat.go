@@ -352,7 +352,7 @@ func (t *turn) write(p piece) {
 	if text == nil {
 		return
 	}
-	if t.pause() != nil {
+	if !t.pause() {
 		return
 	}
 	t.s.mu.RLock()
@@ -369,11 +369,11 @@ func (t *turn) write(p piece) {
 	t.out.write(text)
 }
 
-// pause waits before a frame.
-func (t *turn) pause() error {
+// pause waits before a frame; false: the client wants none any more.
+func (t *turn) pause() bool {
 	d := t.s.frameDelay
 	if d <= 0 {
-		return nil
+		return true
 	}
 	if t.timer == nil {
 		t.timer = time.NewTimer(d)
@@ -382,10 +382,10 @@ func (t *turn) pause() error {
 	}
 	select {
 	case <-t.timer.C:
-		return nil
+		return true
 	case <-t.out.end:
 		t.timer.Stop()
-		return errEnded
+		return false
 	}
 }
 
@@ -401,7 +401,7 @@ func (t *turn) settle(end event.TurnCompleted) {
 			t.write(p)
 		}
 		last = last[n-1:]
-		_ = t.pause() // before the end, and not between that and who asks for it
+		t.pause() // before the end, and not between that and who asks for it
 	}
 	t.s.mu.Lock()
 	delete(t.s.current, t.session.UID)

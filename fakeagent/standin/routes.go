@@ -167,28 +167,21 @@ func (c *call) admitted() bool {
 
 // wait is the latency, which a server that closes does not have any more.
 func (c *call) wait() {
-	if sleep(c.closing, c.r.Context().Done(), c.latency) != nil && c.r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // who asked has gone, or is to see that nobody answers
+	if c.latency <= 0 {
+		return
 	}
-}
-
-// errEnded is that something has ended a wait.
-var errEnded = errors.New("the wait was ended")
-
-// sleep waits, unless one of two things ends it.
-func sleep(end, otherEnd <-chan struct{}, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(c.latency)
 	defer timer.Stop()
+	ctx := c.r.Context()
 	select {
 	case <-timer.C:
-		return nil
-	case <-end:
-	case <-otherEnd:
+		return
+	case <-c.closing:
+	case <-ctx.Done():
 	}
-	return errEnded
+	if ctx.Err() != nil {
+		panic(http.ErrAbortHandler) // who asked has gone, or is to see that nobody answers
+	}
 }
 
 // route finds the route. Without one, allowed are the methods that the path has; nil: it has none.
