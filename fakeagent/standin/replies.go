@@ -232,17 +232,17 @@ func (s *Server) awaitHeld(ctx context.Context, n int) (got Turn, err error) {
 // awaitHeld waits until the turn is held at its gate, or over.
 func (t *turn) awaitHeld(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	watched := make(chan struct{})
-	defer func() { <-watched }()
-	stop := make(chan struct{})
-	defer close(stop)
+	defer func() {
+		cancel(nil)
+		<-watched
+	}()
 	go func() {
 		defer close(watched)
 		select {
 		case <-t.settled:
 			cancel(fmt.Errorf("turn %d is over", t.number))
-		case <-stop:
+		case <-ctx.Done():
 		}
 	}()
 	return t.gate().AwaitHeld(ctx)

@@ -86,7 +86,10 @@ func (s *stream) write(f Frame) {
 			room = s.leave(f, true)
 		}
 	}
-	signal(s.some)
+	select {
+	case s.some <- struct{}{}:
+	default: // there is a token already
+	}
 }
 
 // finish leaves the end of the stream.
@@ -207,11 +210,4 @@ func (s *stream) flush() error {
 		return err
 	}
 	return nil
-}
-
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
