@@ -15,10 +15,10 @@ func providerRoutes() []route {
 	}
 	return []route{
 		on("GET", "/api/v1/model-providers/", (*call).listProviders),
-		on("POST", attemptPath, (*call).startSignIn),
+		on("POST", attemptPath, ofProvider((*call).startSignIn)),
 		on("GET", attemptPath+"{attempt}/", ofAttempt((*call).readSignIn)),
 		on("POST", attemptPath+"{attempt}/cancel/", ofAttempt((*call).cancelSignIn)),
-		on("POST", "/api/v1/model-provider-credentials/revoke/", (*call).revoke),
+		on("POST", "/api/v1/model-provider-credentials/revoke/", ofProvider((*call).revoke)),
 	}
 }
 
@@ -61,32 +61,34 @@ const (
 // readsOfSignIn is how often an attempt is read until it is completed. It is pending for one read, so that a client shows that it waits.
 const readsOfSignIn = 2
 
-// providerName is the provider that a request names.
-func (c *call) providerName() (name string, err error) {
-	in, err := c.fields()
-	if err != nil {
-		return "", err
+// ofProvider serves a request that names a provider, with the server locked; nil: nobody can sign in to that.
+func ofProvider(serve func(*call, *provider) error) func(*call) error {
+	return func(c *call) error {
+		in, err := c.fields()
+		if err != nil {
+			return err
+		}
+		var name string
+		in.require("provider")
+		in.text("provider", &name)
+		if err := in.problem(); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return serve(c, c.catalog.known(name))
 	}
-	in.require("provider")
-	in.text("provider", &name)
-	return name, in.problem()
 }
 
-func (c *call) startSignIn() error {
-	name, err := c.providerName()
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p := c.catalog.known(name); p == nil || !p.SignInAvailable {
+func (c *call) startSignIn(p *provider) error {
+	if p == nil {
 		return refuse(http.StatusBadRequest, "One cannot sign in to this provider.", "code", "provider_signin_unavailable")
 	}
-	if i := slices.IndexFunc(c.catalog.attempts, func(a *signInAttempt) bool { return a.Provider == name && a.Status == attemptPending }); i >= 0 {
+	if i := slices.IndexFunc(c.catalog.attempts, func(a *signInAttempt) bool { return a.Provider == p.Name && a.Status == attemptPending }); i >= 0 {
 		return refuse(http.StatusConflict, "Somebody is signing in to this provider already.", "code", "provider_signin_in_progress", "attempt", *c.catalog.attempts[i])
 	}
 	now := timeText(time.Now())
-	a := &signInAttempt{UID: c.nextID(signInID), Provider: name, Status: attemptPending, NextAction: nextAction{"none"}, CreatedAt: now, UpdatedAt: now}
+	a := &signInAttempt{UID: c.nextID(signInID), Provider: p.Name, Status: attemptPending, NextAction: nextAction{"none"}, CreatedAt: now, UpdatedAt: now}
 	c.catalog.attempts = append(c.catalog.attempts, a)
 	c.json(http.StatusCreated, a)
 	return nil
@@ -125,14 +127,7 @@ func (c *call) cancelSignIn(a *signInAttempt) error {
 	return nil
 }
 
-func (c *call) revoke() error {
-	name, err := c.providerName()
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.catalog.known(name)
+func (c *call) revoke(p *provider) error {
 	if p == nil {
 		return refuse(http.StatusNotFound, "There is no credential for this provider.")
 	}
