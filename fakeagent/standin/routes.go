@@ -261,13 +261,8 @@ func (s *Server) runtimePath(r *http.Request, u *url.URL, sure bool) (path strin
 		if !sure {
 			runtime.Scheme = u.Scheme
 		}
-		below, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(runtime.Path, "/"))
-		switch {
-		case !ok || !sameOrigin(runtime, u):
-		case below == "":
-			return "/", true
-		case below[0] == '/':
-			return below, true
+		if rest, ok := below(u.Path, strings.TrimSuffix(runtime.Path, "/")); ok && sameOrigin(runtime, u) {
+			return rest, true
 		}
 	}
 	return "", false
