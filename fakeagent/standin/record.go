@@ -3,7 +3,6 @@ package standin
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -144,13 +143,9 @@ func bodyOf(body []byte) any {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if d.Decode(&v) == nil {
-		if _, err := d.Token(); err == io.EOF {
-			return v
-		}
+	var v anyJSON
+	if json.Unmarshal(body, &v) != nil {
+		return string(body)
 	}
-	return string(body)
+	return v.value
 }
