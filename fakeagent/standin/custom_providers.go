@@ -27,10 +27,10 @@ func customProviderRoutes() []route {
 		on("GET", customPath, (*call).listCustomProviders),
 		on("POST", customPath, (*call).addCustomProvider),
 		on("PATCH", customOnePath, ofCustomProvider((*call).changeCustomProvider)),
-		on("DELETE", customOnePath, thenNothing(ofCustomProvider((*call).deleteCustomProvider))),
+		on("DELETE", customOnePath, ofCustomProvider((*call).deleteCustomProvider)),
 		on("POST", customOnePath+"models/", ofCustomProvider((*call).addCustomModel)),
 		on("PATCH", customModelPath, ofCustomModel((*call).changeCustomModel)),
-		on("DELETE", customModelPath, thenNothing(ofCustomModel((*call).deleteCustomModel))),
+		on("DELETE", customModelPath, ofCustomModel((*call).deleteCustomModel)),
 	}
 }
 
@@ -123,17 +123,6 @@ func ofCustomModel(serve func(c *call, p *customProvider, at int) error) func(*c
 	})
 }
 
-// thenNothing answers with nothing what was served without an error. It does so when nothing is locked any more.
-func thenNothing(serve func(*call) error) func(*call) error {
-	return func(c *call) error {
-		if err := serve(c); err != nil {
-			return err
-		}
-		c.w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-}
-
 func (c *call) listCustomProviders() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,6 +188,7 @@ func (c *call) changeCustomProvider(p *customProvider) error {
 func (c *call) deleteCustomProvider(p *customProvider) error {
 	c.catalog.custom = slices.DeleteFunc(c.catalog.custom, func(other *customProvider) bool { return other == p })
 	c.catalog.changes++
+	c.nothing()
 	return nil
 }
 
@@ -370,6 +360,7 @@ func (c *call) deleteCustomModel(p *customProvider, at int) error {
 	next := *p
 	next.Models = slices.Delete(slices.Clone(p.Models), at, at+1)
 	c.become(p, next)
+	c.nothing()
 	return nil
 }
 

@@ -50,8 +50,8 @@ type call struct {
 	vars    map[string]string
 	token   string
 
-	status     int // of the answer, if that is JSON
-	answerBody []byte
+	status     int    // of the answer, if that is no stream and no icon
+	answerBody []byte // JSON; nil: none
 }
 
 // problem is an error with an answer of its own.
@@ -318,11 +318,16 @@ func (c *call) json(status int, body any) {
 	c.status, c.answerBody = status, b.Bytes()
 }
 
+// nothing makes an answer that says nothing, which is sent likewise.
+func (c *call) nothing() { c.status = http.StatusNoContent }
+
 func (c *call) send() {
 	if c.status == 0 {
 		return
 	}
-	c.w.Header().Set("Content-Type", "application/json")
+	if c.answerBody != nil {
+		c.w.Header().Set("Content-Type", "application/json")
+	}
 	c.w.WriteHeader(c.status)
 	_, _ = c.w.Write(c.answerBody)
 }

@@ -303,7 +303,7 @@ func (c *call) deleteSession() error {
 	if one.turns > 0 {
 		_ = c.agent.StopSession(c.r.Context(), uid)
 	}
-	c.w.WriteHeader(http.StatusNoContent)
+	c.nothing()
 	return nil
 }
 
