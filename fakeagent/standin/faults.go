@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -63,7 +64,7 @@ func (s *Server) FailNextRequests(n int, f Fault) error {
 	case f.After < 0 || f.RetryAfter < 0:
 		return fmt.Errorf("standin: a fault with less than nothing: After is %d, RetryAfter %s", f.After, f.RetryAfter)
 	case !slices.ContainsFunc(s.routes, func(r route) bool {
-		return (f.Method == "" || f.Method == r.Method) && (f.Path == "" || f.Path == r.Path || meet(r.Path, f.Path))
+		return (f.Method == "" || f.Method == r.Method) && (f.Path == "" || meet(r.Path, f.Path))
 	}):
 		return fmt.Errorf("standin: there is no route %s for a fault; Routes says which there are", strings.TrimSpace(f.Method+" "+f.Path))
 	}
@@ -109,14 +110,10 @@ func (c *call) fault() error {
 		if f.left != Always {
 			f.left--
 		}
-		detail := f.Detail
-		if detail == "" {
-			detail = http.StatusText(f.Status) + "."
-		}
 		if f.RetryAfter > 0 {
 			c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 		}
-		body := map[string]any{"detail": detail}
+		body := map[string]any{"detail": cmp.Or(f.Detail, http.StatusText(f.Status)+".")}
 		maps.Copy(body, f.More)
 		return &problem{f.Status, body}
 	}

@@ -397,11 +397,6 @@ func (c *call) localHistory() error {
 	one := c.session(uid)
 	if one == nil {
 		one = &session{Session: Session{UID: uid, AgentUID: c.identity.AgentUID, Transcript: []Message{}}}
-		body := c.historyOf(one, string(Completed), nil, nil)
-		about := body["session"].(map[string]any)
-		about["startedAt"], about["updatedAt"] = nil, nil
-		c.json(http.StatusOK, body)
-		return nil
 	}
 	status, failed := string(Completed), any(nil)
 	for _, t := range slices.Backward(c.turns) {

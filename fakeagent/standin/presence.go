@@ -144,16 +144,13 @@ func (c *call) runtimeAccess(one *session) error {
 	if at.interaction.CanSubmit != nil {
 		can = *at.interaction.CanSubmit
 	}
-	var wake, detail, retry any
+	var wake, retry any
 	if w := at.presence.Wake; w != nil {
 		var deadline any
 		if !w.Deadline.IsZero() {
 			deadline = timeText(w.Deadline)
 		}
 		wake = map[string]any{"state": w.State, "deadline": deadline}
-	}
-	if at.presence.Detail != "" {
-		detail = at.presence.Detail
 	}
 	if at.interaction.RetryAfter > 0 {
 		retry = at.interaction.RetryAfter.Milliseconds()
@@ -163,7 +160,7 @@ func (c *call) runtimeAccess(one *session) error {
 		"runtime_interaction": map[string]any{"state": at.interaction.State, "can_submit": can, "notice": at.interaction.Notice,
 			"operation": at.interaction.Operation, "retry_after_ms": retry},
 		"runtime_presence": map[string]any{"phase": at.presence.Phase, "replicas": map[string]int{"desired": at.presence.Desired, "actual": at.presence.Actual},
-			"detail": detail, "observed_at": timeText(time.Now()), "wake": wake},
+			"detail": orNull(at.presence.Detail), "observed_at": timeText(time.Now()), "wake": wake},
 	})
 	return nil
 }

@@ -402,7 +402,7 @@ func (c *call) historyOf(one *session, status string, failed, inProgress any) ma
 		"version": 1,
 		"session": map[string]any{
 			"sessionId": one.UID, "threadId": one.UID, "agentName": c.identity.AgentName, "agentUid": one.AgentUID, "agentSessionUid": one.UID,
-			"status": status, "startedAt": one.StartedAt, "updatedAt": one.UpdatedAt, "error": failed,
+			"status": status, "startedAt": orNull(one.StartedAt), "updatedAt": orNull(one.UpdatedAt), "error": failed,
 		},
 		"messages": one.Transcript, "inProgressMessage": inProgress,
 	}
