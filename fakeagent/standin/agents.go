@@ -15,8 +15,8 @@ const agentsPath = "/api/v1/command-center/agents/"
 // agentRoutes are the platform's for agents.
 func agentRoutes() []route {
 	return []route{
-		{Route{"GET", Platform, agentsPath}, (*call).listAgents},
-		{Route{"GET", Platform, agentsPath + "{agent}/icon/"}, (*call).icon},
+		Platform.on("GET", agentsPath, (*call).listAgents),
+		Platform.on("GET", agentsPath+"{agent}/icon/", (*call).icon),
 	}
 }
 

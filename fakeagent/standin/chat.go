@@ -19,9 +19,9 @@ const chatPath = "/api/chat"
 // chatRoutes are the runtime's.
 func chatRoutes() []route {
 	return []route{
-		{Route{"GET", AgentRuntime, chatPath}, (*call).ready},
-		{Route{"POST", AgentRuntime, chatPath}, (*call).chat},
-		{Route{"POST", AgentRuntime, chatPath + "/session/cancel"}, (*call).cancel},
+		AgentRuntime.on("GET", chatPath, (*call).ready),
+		AgentRuntime.on("POST", chatPath, (*call).chat),
+		AgentRuntime.on("POST", chatPath+"/session/cancel", (*call).cancel),
 	}
 }
 

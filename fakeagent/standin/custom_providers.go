@@ -20,9 +20,7 @@ const (
 
 // customProviderRoutes are the platform's for the providers that its users add.
 func customProviderRoutes() []route {
-	on := func(method, path string, serve func(*call) error) route {
-		return route{Route{method, Platform, path}, serve}
-	}
+	on := Platform.on
 	return []route{
 		on("GET", customPath, (*call).listCustomProviders),
 		on("POST", customPath, (*call).addCustomProvider),

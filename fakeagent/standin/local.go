@@ -82,9 +82,7 @@ func below(path, base string) (rest string, ok bool) {
 
 // localRoutes are those of a local runtime.
 func localRoutes() []route {
-	on := func(method, path string, serve func(*call) error) route {
-		return route{Route{method, AgentRuntime, path}, serve}
-	}
+	on := AgentRuntime.on
 	says := func(body map[string]any) func(*call) error {
 		return func(c *call) error {
 			c.json(http.StatusOK, body)

@@ -10,9 +10,7 @@ const attemptPath = "/api/v1/model-provider-sign-in-attempts/"
 
 // providerRoutes are the platform's for the catalog, and for signing in to its providers.
 func providerRoutes() []route {
-	on := func(method, path string, serve func(*call) error) route {
-		return route{Route{method, Platform, path}, serve}
-	}
+	on := Platform.on
 	return []route{
 		on("GET", "/api/v1/model-providers/", (*call).listProviders),
 		on("POST", attemptPath, ofProvider((*call).startSignIn)),

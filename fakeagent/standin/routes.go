@@ -30,6 +30,11 @@ type route struct {
 	serve func(*call) error
 }
 
+// on is a route of a target.
+func (t Target) on(method, path string, serve func(*call) error) route {
+	return route{Route{method, t, path}, serve}
+}
+
 // Routes are all routes, in the order in which they are looked for.
 func (s *Server) Routes() []Route {
 	all := make([]Route, len(s.routes))

@@ -89,9 +89,7 @@ const sessionPath = "/api/v1/agent-sessions/{session}/"
 
 // sessionRoutes are the platform's for sessions.
 func sessionRoutes() []route {
-	on := func(method, path string, serve func(*call) error) route {
-		return route{Route{method, Platform, path}, serve}
-	}
+	on := Platform.on
 	return []route{
 		on("GET", "/api/v1/agent-sessions/", (*call).listSessions),
 		on("GET", sessionPath, ofSession(func(c *call, one *session) error { return c.record(http.StatusOK, one) })),
