@@ -207,26 +207,24 @@ const runtimePrefix = "/__runtime__"
 // runtimeURL is the runtime's for who asks. Who came by a socket is sent there again, since nobody answers at the identity's but in memory. A
 // handler that is mounted by somebody else leaves it to the identity, if that has been told.
 func (s *Server) runtimeURL(r *http.Request) string {
-	if wayOf(r) == bySocket || localPort(r) != "" && s.identity.RuntimeURL == DefaultIdentity().RuntimeURL {
+	if wayOf(r) == bySocket || localAddr(r) != nil && s.identity.RuntimeURL == DefaultIdentity().RuntimeURL {
 		u, _ := address(r)
 		return u.Scheme + "://" + u.Host + runtimePrefix
 	}
 	return s.identity.RuntimeURL
 }
 
-// localPort is the port of the socket that a request came by; "" is that it came by none.
-func localPort(r *http.Request) string {
-	if at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
-		return strconv.Itoa(at.Port)
-	}
-	return ""
+// localAddr is the address of the socket that a request came by; nil: it came by none.
+func localAddr(r *http.Request) *net.TCPAddr {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return at
 }
 
 // own is whether a request is for the very socket by which it came. Passing that on would have it come again and again.
 func own(r *http.Request) bool {
-	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	at := localAddr(r)
 	u, _ := address(r)
-	if !ok || portOf(&u) != strconv.Itoa(at.Port) {
+	if at == nil || portOf(&u) != strconv.Itoa(at.Port) {
 		return false
 	}
 	if strings.EqualFold(u.Hostname(), "localhost") || u.Hostname() == "" {
