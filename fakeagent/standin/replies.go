@@ -74,7 +74,7 @@ type Reply struct {
 	matches []Match
 	times   int // that it is still for, unless it is for always
 	always  bool
-	used    int
+	used    bool
 	wire    Wire
 	dialect Dialect // "" is the server's
 }
@@ -300,7 +300,7 @@ func (s *Server) pick(t *turn) (r reply) {
 			s.ambiguous = append(s.ambiguous, fmt.Sprintf("turn %d fits the replies %s and %s; the first was played", t.number, first, other))
 		}
 	}
-	first.used++
+	first.used = true
 	if !first.always {
 		first.times--
 	}

@@ -23,7 +23,9 @@ type Server struct {
 	agent  *fakeagent.Instance
 	ways   ways
 
-	mu        sync.RWMutex // for reading, too, a turn adds to what was streamed of it, which nobody else does
+	// A turn adds to its own frames and parts with the lock held for reading, so that turns do not wait for one another. One goroutine adds at a
+	// time, and whoever looks at them holds it for writing, as for all else.
+	mu        sync.RWMutex
 	recorded  []Request
 	dropped   int // requests that are not kept any more
 	unhandled []Request
@@ -159,7 +161,7 @@ func (s *Server) Left() string {
 		fmt.Fprintf(&b, "  there is no route for %s %s, which was answered with %d\n", r.Method, r.URL, r.Status)
 	}
 	for _, r := range s.replies {
-		if r.times > 0 || r.used == 0 {
+		if r.times > 0 || !r.used {
 			fmt.Fprintf(&b, "  a reply was not asked for: %s\n", r)
 		}
 	}

@@ -60,12 +60,14 @@ type stream struct {
 
 	closing <-chan struct{} // closed when the server is about to be
 
-	mu            sync.Mutex
-	pending       []byte
-	room          chan struct{} // closed when something was taken; nil: nobody waits for that
-	frames, bytes int           // left so far
-	cut           bool          // nothing more is left, by a fault
-	broken        error         // the client has gone
+	frames int // left so far; the turn alone looks
+
+	mu      sync.Mutex
+	pending []byte
+	room    chan struct{} // closed when something was taken; nil: nobody waits for that
+	bytes   int           // left so far
+	cut     bool          // nothing more is left, by a fault
+	broken  error         // the client has gone
 }
 
 func newStream(w http.ResponseWriter, wire Wire, closing <-chan struct{}) *stream {
