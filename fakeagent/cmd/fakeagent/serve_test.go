@@ -133,11 +133,12 @@ func restOf(stream io.ReadCloser) string {
 	return string(text)
 }
 
-var _ = Describe("serve", func() {
-	// hung is how long a spec may take until what it waits for will not come.
-	const hung = SpecTimeout(time.Minute)
-	atOnce := []string{"--latency", "0", "--frame-delay", "0"}
+// hung is how long a spec may take until what it waits for will not come.
+const hung = SpecTimeout(time.Minute)
 
+var atOnce = []string{"--latency", "0", "--frame-delay", "0"}
+
+var _ = Describe("serve", func() {
 	It("serves whom a connect form with the four values takes there: a session, the way to its runtime, a chat", hung, func(ctx SpecContext) {
 		s := serve(ctx, 4, atOnce...)
 		Expect(s.form).To(And(HaveLen(4), HaveKeyWithValue("apiBaseUrl", HavePrefix("http://127.0.0.1:")), HaveKey("agentUid"), HaveKey("environmentUid"), HaveKey("userUid")))
@@ -265,17 +266,14 @@ var _ = Describe("serve", func() {
 })
 
 var _ = Describe("serve with the profile local", func() {
-	It("says where the runtime is, which a page asks without a token", func(ctx SpecContext) {
-		s := serve(ctx, 1, "--profile", "local", "--latency", "0", "--frame-delay", "0")
+	It("says where the runtime is, which a page asks without a token", hung, func(ctx SpecContext) {
+		s := serve(ctx, 1, append(atOnce, "--profile", "local")...)
 		Expect(s.form).To(HaveKeyWithValue("runtimeUrl", HavePrefix("http://127.0.0.1:")))
 		status, ready := s.ask(ctx, "GET", s.form["runtimeUrl"]+"/ready", nil)
 		Expect(status).To(Equal(http.StatusOK))
 		Expect(ready).NotTo(BeEmpty())
 		res := s.send(ctx, "POST", s.form["runtimeUrl"]+"/api/chat", "any", object{"messages": []object{{"role": "user", "content": "hello"}}})
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(string(text)).To(HaveSuffix("data: [DONE]\n\n"))
+		Expect(restOf(res.Body)).To(HaveSuffix("data: [DONE]\n\n"))
 	})
 
 	It("is refused another one", func() {
