@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Session is a session, as the platform's record has it.
@@ -415,7 +416,7 @@ func (c *call) insights(one *session) error {
 	calls := 0
 	for _, m := range one.Transcript {
 		for _, p := range m.Content {
-			characters[m.Role] += len([]rune(p.Text))
+			characters[m.Role] += utf8.RuneCountInString(p.Text)
 			if p.Type == "tool-call" {
 				calls++
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/standin"
 )
 
-// shortFrames are those of the stand-in, for the turn with a number.
+// shortFrames are those of the first turn of a stand-in.
 var shortFrames = []string{
 	`{"type":"start","messageId":"message-2"}`,
 	`{"type":"start-step"}`,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -150,6 +149,6 @@ type Canceled struct {
 func (c *Client) Cancel(ctx context.Context, at RuntimeAccess, what Cancellation) (was Canceled, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelPatience, fmt.Errorf("nothing came for %s: %w", cancelPatience, context.DeadlineExceeded))
 	defer cancel()
-	_, err = c.ask(ctx, request{route: http.MethodPost + " /api/chat/session/cancel", at: &at, body: what}, &was)
+	_, err = c.ask(ctx, request{route: chatRoute + "/session/cancel", at: &at, body: what}, &was)
 	return was, err
 }
