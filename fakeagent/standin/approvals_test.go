@@ -33,7 +33,7 @@ var _ = Describe("An approval", bubble.InBubble, func() {
 				answer := message(session, "clean up")
 				answer["messages"] = append(answer["messages"].([]object), object{"role": "assistant", "parts": []object{{"type": "dynamic-tool", "state": "approval-responded",
 					"approval": object{"id": first.frames[6]["approvalId"], "approved": approved}}}})
-				second := c.read(request(context.Background(), "POST", runtimeURL+"/api/chat", "stand-in-runtime-token", answer))
+				second := c.read(runtimeRequest(context.Background(), "/api/chat", answer))
 				second.rest()
 				Expect(second.done).To(BeTrue())
 				Expect(second.frames[0]).To(Equal(first.frames[0]), "it is the same message")
@@ -45,13 +45,13 @@ var _ = Describe("An approval", bubble.InBubble, func() {
 		})
 	}
 
-	It("that nobody answers ends with the turn, which may be stopped", func(ctx SpecContext) {
+	It("that nobody answers ends with the turn, which may be stopped", func() {
 		s := standin.New(GinkgoT(), standin.WithDialect(standin.AISDK6))
 		c := clientOf(s)
 		session := c.session()
 		s.Reply(asking)
 		c.chat(session, "clean up")
-		Expect(c.do(request(ctx, "POST", runtimeURL+"/api/chat/session/cancel", "stand-in-runtime-token", object{"runtime_session_uid": session["uid"]})).Body).To(HaveKeyWithValue("status", "cancelled"))
+		Expect(c.cancel(session["uid"]).Body).To(HaveKeyWithValue("status", "cancelled"))
 		Expect(s.Turns()).To(HaveExactElements(And(HaveField("Status", standin.Stopped), HaveField("Abort", HaveValue(HaveField("By", "cancel"))))))
 		Expect(c.chat(session, "again").done).To(BeTrue())
 	})

@@ -66,7 +66,7 @@ var _ = Describe("A chat", bubble.InBubble, func() {
 			got := c.platform("GET", path(session, "history/"), nil)
 			Expect(got.Status).To(Equal(http.StatusOK), got.Text)
 			Expect(got.Body["inProgressMessage"]).To(HaveKeyWithValue("content", Not(BeNil())))
-			Expect(c.do(request(ctx, "POST", runtimeURL+"/api/chat/session/cancel", "stand-in-runtime-token", object{"runtime_session_uid": session["uid"]})).Status).To(Equal(http.StatusOK))
+			Expect(c.cancel(session["uid"]).Status).To(Equal(http.StatusOK))
 			r.rest()
 			Expect(c.platform("GET", path(session, "history/"), nil).Status).To(Equal(http.StatusOK))
 		}
@@ -164,14 +164,11 @@ var _ = Describe("A chat", bubble.InBubble, func() {
 		session := c.session()
 		r := c.start(ctx, session, "hello")
 		Expect(s.AwaitHeld(ctx, session["uid"].(string))).To(Succeed())
-		cancel := func() answer {
-			return c.do(request(ctx, "POST", runtimeURL+"/api/chat/session/cancel", "stand-in-runtime-token", object{"runtime_session_uid": session["uid"]}))
-		}
-		Expect(cancel().Body).To(HaveKeyWithValue("status", "cancelled"))
+		Expect(c.cancel(session["uid"]).Body).To(HaveKeyWithValue("status", "cancelled"))
 		r.rest()
 		Expect(r.done).To(BeTrue())
 		Expect(r.types()).NotTo(ContainElement("finish"))
-		Expect(cancel().Body).To(HaveKeyWithValue("status", "idle"))
+		Expect(c.cancel(session["uid"]).Body).To(HaveKeyWithValue("status", "idle"))
 	})
 
 	It("plays the script that fits best", func() {

@@ -118,7 +118,7 @@ var _ = Describe("A turn", bubble.InBubble, func() {
 		Expect(c.chat(two, "b").frames[1]).To(HaveKeyWithValue("errorText", "second"))
 		body := message(two, "older")
 		body["messages"] = append(body["messages"].([]object), object{"role": "assistant", "content": "well"}, object{"role": "user", "content": "newer"})
-		r := c.read(request(context.Background(), "POST", runtimeURL+"/api/chat", "stand-in-runtime-token", body))
+		r := c.read(runtimeRequest(context.Background(), "/api/chat", body))
 		r.rest()
 		Expect(r.text()).To(And(ContainSubstring("newer"), Not(ContainSubstring("older"))))
 		Expect(r.frames[2]).To(HaveKeyWithValue("id", "reasoning-3"))
@@ -129,7 +129,7 @@ var _ = Describe("A turn", bubble.InBubble, func() {
 		c := clientOf(s)
 		body := message(c.session(), "hello")
 		change(body)
-		got := c.do(request(context.Background(), "POST", runtimeURL+"/api/chat", "stand-in-runtime-token", body))
+		got := c.do(runtimeRequest(context.Background(), "/api/chat", body))
 		Expect(got.Status).To(Equal(status))
 		Expect(got.Body).To(HaveKeyWithValue("detail", ContainSubstring(detail)))
 		Expect(s.Turns()).To(BeEmpty())
@@ -139,8 +139,8 @@ var _ = Describe("A turn", bubble.InBubble, func() {
 		Entry("without a text", func(b object) { b["messages"] = []object{{"role": "user", "content": []object{}}} }, 400, "has no text"),
 	)
 
-	It("is not canceled in a session that there is not", func(ctx SpecContext) {
+	It("is not canceled in a session that there is not", func() {
 		c := clientOf(standin.New(GinkgoT()))
-		Expect(c.do(request(ctx, "POST", runtimeURL+"/api/chat/session/cancel", "stand-in-runtime-token", object{"runtime_session_uid": "nobody"})).Status).To(Equal(http.StatusNotFound))
+		Expect(c.cancel("nobody").Status).To(Equal(http.StatusNotFound))
 	})
 })

@@ -95,7 +95,19 @@ func message(session object, text string) object {
 
 func (c client) chatRequest(ctx context.Context, session object, text string) *http.Request {
 	GinkgoHelper()
-	return request(ctx, "POST", runtimeURL+"/api/chat", "stand-in-runtime-token", message(session, text))
+	return runtimeRequest(ctx, "/api/chat", message(session, text))
+}
+
+// runtimeRequest is a request to the agents' runtime.
+func runtimeRequest(ctx context.Context, path string, body any) *http.Request {
+	GinkgoHelper()
+	return request(ctx, "POST", runtimeURL+path, "stand-in-runtime-token", body)
+}
+
+// cancel stops the turn of a session.
+func (c client) cancel(session any) answer {
+	GinkgoHelper()
+	return c.do(runtimeRequest(context.Background(), "/api/chat/session/cancel", object{"runtime_session_uid": session}))
 }
 
 // chat sends a message, and reads the whole reply.

@@ -1,7 +1,6 @@
 package standin_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net/http"
@@ -37,10 +36,7 @@ func said(session, text string) object {
 // say sends a message to a local runtime.
 func (c client) say(ctx context.Context, session, text string) *reading {
 	GinkgoHelper()
-	res, err := c.Do(request(ctx, "POST", pageURL+"/__agent__/api/chat", "", said(session, text)))
-	Expect(err).NotTo(HaveOccurred())
-	Expect(res.StatusCode).To(Equal(http.StatusOK))
-	return &reading{res: res, in: bufio.NewReader(res.Body)}
+	return c.read(request(ctx, "POST", pageURL+"/__agent__/api/chat", "", said(session, text)))
 }
 
 // told is the whole reply to a message.
