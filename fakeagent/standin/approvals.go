@@ -23,10 +23,11 @@ func (t *turn) asks(e event.Event) bool {
 	}
 	t.s.mu.Lock()
 	t.question = e.RequestID
+	out := t.out // a client that has read the question may answer before it has read the end
 	t.s.notify()
 	t.s.mu.Unlock()
-	t.out.finish()
-	close(t.out.done)
+	out.finish()
+	close(out.done)
 	return true
 }
 
