@@ -443,7 +443,7 @@ var _ = Describe("A commit object that was recorded", func() {
 			c.Commits[0].Raw, c.Commits[0].Author = nil, who
 			before := r.state()
 			b := r.rebuildStrictly(c)
-			Expect(b.err).To(And(withCode(replay.Configuration), MatchError(ContainSubstring("its author"))))
+			Expect(b.err).To(And(ofCode(replay.Configuration), MatchError(ContainSubstring("its author"))))
 			Expect(r.state()).To(Equal(before))
 		},
 		Entry("such as a name with a line break", replay.Identity{Name: "a\nparent b", Email: "a@b", Date: "1 +0000"}),

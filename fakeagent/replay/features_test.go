@@ -2,7 +2,6 @@ package replay_test
 
 import (
 	"context"
-	"errors"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,10 +19,7 @@ func (noStorage) Restore(context.Context, string, string) error { return nil }
 // expectCoded fails if an error is none of a code, with this text.
 func expectCoded(err error, code replay.Code, text string) {
 	GinkgoHelper()
-	var e *replay.Error
-	Expect(errors.As(err, &e)).To(BeTrue(), "%v", err)
-	Expect(e.Code).To(Equal(code))
-	Expect(err).To(MatchError(text))
+	Expect(err).To(And(ofCode(code), MatchError(text)))
 }
 
 func inputUsage(input int64) *replay.Usage { return &replay.Usage{Input: input} }

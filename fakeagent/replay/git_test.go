@@ -217,6 +217,6 @@ var _ = Describe("The baseline of a workspace", func() {
 		r := greetingRepo(GinkgoTB())
 		GinkgoT().Setenv("PATH", "")
 		_, err := replay.Baseline(context.Background(), replay.OSRunner{}, r.dir)
-		Expect(err).To(And(withCode(replay.Process), MatchError(HavePrefix("replay: git rev-parse: there is no git in PATH; install it: "))))
+		Expect(err).To(And(ofCode(replay.Process), MatchError(HavePrefix("replay: git rev-parse: there is no git in PATH; install it: "))))
 	})
 })

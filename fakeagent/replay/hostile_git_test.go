@@ -81,7 +81,7 @@ var _ = Describe("A workspace", func() {
 			}
 			return run(ctx, c)
 		}
-		Expect(r.rebuild(greetingChanges(GinkgoTB())).err).To(And(withCode(replay.Process), MatchError(ContainSubstring("index.lock': File exists"))))
+		Expect(r.rebuild(greetingChanges(GinkgoTB())).err).To(And(ofCode(replay.Process), MatchError(ContainSubstring("index.lock': File exists"))))
 		Expect(r.state()).To(Equal(before))
 	},
 		Entry("as what never changes", "assume-unchanged"),
@@ -122,7 +122,7 @@ var _ = Describe("A workspace", func() {
 		}
 		before := w.state()
 		w.runner.around = failing("update-ref")
-		Expect(w.rebuildStrictly(&changes).err).To(withCode(replay.Process))
+		Expect(w.rebuildStrictly(&changes).err).To(ofCode(replay.Process))
 		Expect(w.state()).To(Equal(before))
 		w.runner.around = nil
 		Expect(w.rebuildStrictly(&changes).err).NotTo(HaveOccurred())
@@ -153,7 +153,7 @@ var _ = Describe("A workspace", func() {
 		w := r.clone(began)
 		w.config("filter.broken.clean=cat", "filter.broken.smudge=false", "filter.broken.required=true")
 		b := w.rebuildStrictly(&changes)
-		Expect(b.err).To(And(withCode(replay.Process), MatchError(And(ContainSubstring("cannot be taken back"), ContainSubstring("b: smudge filter broken failed")))))
+		Expect(b.err).To(And(ofCode(replay.Process), MatchError(And(ContainSubstring("cannot be taken back"), ContainSubstring("b: smudge filter broken failed")))))
 		Expect([]string{w.read("a"), w.read("b"), w.read("c"), w.read("new")}).To(Equal([]string{"1", "(none)", "1", "(none)"}))
 	})
 
@@ -167,7 +167,7 @@ var _ = Describe("A workspace", func() {
 			return result, err
 		}
 		b := r.rebuildStrictly(greetingChanges(GinkgoTB()))
-		Expect(b.err).To(And(withCode(replay.Process), MatchError(ContainSubstring("the line is dead"))))
+		Expect(b.err).To(And(ofCode(replay.Process), MatchError(ContainSubstring("the line is dead"))))
 		Expect(b.made).To(Equal([]string{greetingOne}))
 		Expect(r.head()).To(Equal(greetingOne))
 		Expect(r.git("status", "--porcelain")).To(BeEmpty())
@@ -208,6 +208,6 @@ var _ = Describe("A workspace", func() {
 		r := greetingRepo(GinkgoTB())
 		r.runner.env["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
 		_, err := replay.Baseline(context.Background(), r.runner, r.dir)
-		Expect(err).To(And(withCode(replay.Process), MatchError(And(ContainSubstring("dubious ownership"), ContainSubstring("git config --global --add safe.directory"), Not(ContainSubstring("\n"))))))
+		Expect(err).To(And(ofCode(replay.Process), MatchError(And(ContainSubstring("dubious ownership"), ContainSubstring("git config --global --add safe.directory"), Not(ContainSubstring("\n"))))))
 	})
 })

@@ -28,18 +28,6 @@ func failing(command string) func(context.Context, replay.Command, runs) (replay
 	}
 }
 
-// withCode is an error of ours with a code.
-func withCode(code replay.Code) OmegaMatcher {
-	return WithTransform(func(err error) replay.Code {
-		e := (*replay.Error)(nil)
-		errors.As(err, &e)
-		if e == nil {
-			return ""
-		}
-		return e.Code
-	}, Equal(code))
-}
-
 var _ = Describe("Rebuilding the commits of the example", func() {
 	var r *repo
 	BeforeEach(func() { r = greetingRepo(GinkgoTB()) })
@@ -413,7 +401,7 @@ var _ = Describe("A step that fails", func() {
 			r.runner.around = failing(command)
 			before := r.state()
 			b := r.rebuildStrictly(greetingChanges(GinkgoTB()))
-			Expect(b.err).To(And(MatchError("replay: git "+command+": exit code 128: fatal: it; failed"), withCode(replay.Process)))
+			Expect(b.err).To(And(MatchError("replay: git "+command+": exit code 128: fatal: it; failed"), ofCode(replay.Process)))
 			Expect(b.made).To(BeEmpty())
 			Expect(r.state()).To(Equal(before))
 			Expect(r.git("status", "--porcelain")).To(BeEmpty())
@@ -423,7 +411,7 @@ var _ = Describe("A step that fails", func() {
 	It("stays as it is if it is to be kept", func() {
 		r.runner.around = failing("update-ref")
 		b := r.rebuildStrictly(greetingChanges(GinkgoTB()), keepFailed)
-		Expect(b.err).To(withCode(replay.Process))
+		Expect(b.err).To(ofCode(replay.Process))
 		Expect(r.git("status", "--porcelain")).To(Equal("M  greet.txt"))
 	})
 
@@ -436,7 +424,7 @@ var _ = Describe("A step that fails", func() {
 			return run(ctx, c)
 		}
 		b := r.rebuildStrictly(greetingChanges(GinkgoTB()))
-		Expect(b.err).To(And(MatchError(ContainSubstring("replay: git update-ref: exit code 128: fatal: update_ref failed")), withCode(replay.Process)))
+		Expect(b.err).To(And(MatchError(ContainSubstring("replay: git update-ref: exit code 128: fatal: update_ref failed")), ofCode(replay.Process)))
 		Expect(r.head()).To(Equal(other))
 		Expect(r.git("status", "--porcelain")).To(BeEmpty())
 		Expect(r.read("greet.txt")).To(Equal("hello\n"))
@@ -457,7 +445,7 @@ var _ = Describe("A step that fails", func() {
 		w := replay.Workspace{Runner: r.runner, Dir: r.dir}
 		made, err := w.Rebuild(ctx, greetingChanges(GinkgoTB()), func(d *replay.Divergence) error { return d }, nil)
 		Expect(made).To(Equal([]string{greetingOne}))
-		Expect(err).To(And(MatchError(context.Canceled), MatchError("replay: the work on the workspace was ended: context canceled"), withCode(replay.Aborted)))
+		Expect(err).To(And(MatchError(context.Canceled), MatchError("replay: the work on the workspace was ended: context canceled"), ofCode(replay.Aborted)))
 		Expect(r.head()).To(Equal(greetingOne))
 		Expect(r.git("status", "--porcelain")).To(BeEmpty())
 		Expect(r.read("bye.txt")).To(Equal("(none)"))
@@ -504,7 +492,7 @@ var _ = Describe("A step that fails", func() {
 		}
 		before := r.state()
 		b := r.rebuild(greetingChanges(GinkgoTB()), unclean)
-		Expect(b.err).To(And(withCode(replay.Process), MatchError(ContainSubstring("index.lock': File exists"))))
+		Expect(b.err).To(And(ofCode(replay.Process), MatchError(ContainSubstring("index.lock': File exists"))))
 		Expect(r.state()).To(Equal(before))
 	})
 
@@ -519,7 +507,7 @@ var _ = Describe("A step that fails", func() {
 			return run(ctx, c)
 		}
 		b := r.rebuildStrictly(greetingChanges(GinkgoTB()))
-		Expect(b.err).To(And(withCode(replay.Process), MatchError("replay: replay: git write-tree: exit code 1: broken; "+
+		Expect(b.err).To(And(ofCode(replay.Process), MatchError("replay: replay: git write-tree: exit code 1: broken; "+
 			"and what it has written cannot be taken back: error: greet.txt: does not match index")))
 		Expect(r.read("greet.txt")).To(Equal("mine by now"))
 	})
@@ -568,7 +556,7 @@ var _ = Describe("The time that git has", bubble.InBubble, func() {
 			return hangs(running)
 		}}}
 		_, err := w.Rebuild(ctx, greetingChanges(GinkgoTB()), nil, nil)
-		Expect(err).To(withCode(replay.Aborted))
+		Expect(err).To(ofCode(replay.Aborted))
 		Expect(took).To(Equal(5 * time.Second))
 	})
 
@@ -580,7 +568,7 @@ var _ = Describe("The time that git has", bubble.InBubble, func() {
 			return hangs(running)
 		}}
 		_, err := replay.Baseline(ctx, r, "/work")
-		Expect(err).To(withCode(replay.Aborted))
+		Expect(err).To(ofCode(replay.Aborted))
 		Expect(took).To(BeZero())
 	})
 
@@ -594,7 +582,7 @@ var _ = Describe("The time that git has", bubble.InBubble, func() {
 				return replay.Result{}, nil
 			}}}
 		_, err := w.Rebuild(context.Background(), greetingChanges(GinkgoTB()), nil, nil)
-		Expect(err).To(And(withCode(replay.Process), MatchError(ContainSubstring("write-tree")), MatchError(ContainSubstring("cannot be taken back"))))
+		Expect(err).To(And(ofCode(replay.Process), MatchError(ContainSubstring("write-tree")), MatchError(ContainSubstring("cannot be taken back"))))
 		Expect(took).To(Equal(15 * time.Second))
 	})
 })
@@ -604,7 +592,7 @@ var _ = Describe("A rebuild", func() {
 		func(prepare func() (r *repo, dir string), message string) {
 			r, dir := prepare()
 			b := r.at(dir).rebuildStrictly(greetingChanges(GinkgoTB()))
-			Expect(b.err).To(And(withCode(replay.Process), MatchError(MatchRegexp("(?s)^replay: "+message))))
+			Expect(b.err).To(And(ofCode(replay.Process), MatchError(MatchRegexp("(?s)^replay: "+message))))
 			Expect(b.err.Error()).NotTo(ContainSubstring("\n"))
 		},
 		Entry("in a directory below the top level, whose path it names", func() (*repo, string) {
@@ -679,7 +667,7 @@ var _ = Describe("A rebuild", func() {
 		w := r.clone(base, "--config", "core.autocrlf=true")
 		w.runner.around = failing("update-ref")
 		before := w.state()
-		Expect(w.rebuildStrictly(&changes).err).To(withCode(replay.Process))
+		Expect(w.rebuildStrictly(&changes).err).To(ofCode(replay.Process))
 		Expect(w.state()).To(Equal(before))
 	})
 
@@ -688,7 +676,7 @@ var _ = Describe("A rebuild", func() {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errors.New("enough"))
 		_, err := replay.Workspace{Runner: r.runner, Dir: r.dir}.Rebuild(ctx, greetingChanges(GinkgoTB()), nil, nil)
-		Expect(err).To(And(withCode(replay.Aborted), MatchError("replay: the work on the workspace was ended: enough")))
+		Expect(err).To(And(ofCode(replay.Aborted), MatchError("replay: the work on the workspace was ended: enough")))
 		Expect(r.runner.commands()).To(BeEmpty())
 	})
 
