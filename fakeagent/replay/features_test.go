@@ -1,20 +1,11 @@
 package replay_test
 
 import (
-	"context"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/understudy-go/understudy/fakeagent/replay"
 )
-
-// noStorage is one that has nothing.
-type noStorage struct{}
-
-func (noStorage) Capture(context.Context, string, string) error { return nil }
-func (noStorage) Locate(context.Context, string) (bool, error)  { return false, nil }
-func (noStorage) Restore(context.Context, string, string) error { return nil }
 
 // expectCoded fails if an error is none of a code, with this text.
 func expectCoded(err error, code replay.Code, text string) {
@@ -78,9 +69,9 @@ var _ = Describe("Features", func() {
 		func(capture replay.Choice, storage replay.Storage, want bool) {
 			Expect(replay.Features{Capture: capture, Storage: storage}.Captures()).To(Equal(want))
 		},
-		Entry("whenever there is a storage, if nobody says so", replay.Unset, noStorage{}, true),
-		Entry("if somebody says so", replay.Yes, noStorage{}, true),
-		Entry("not if somebody says no", replay.No, noStorage{}, false),
+		Entry("whenever there is a storage, if nobody says so", replay.Unset, storage{}, true),
+		Entry("if somebody says so", replay.Yes, storage{}, true),
+		Entry("not if somebody says no", replay.No, storage{}, false),
 		Entry("not without a storage", replay.Unset, nil, false),
 	)
 
@@ -94,7 +85,7 @@ var _ = Describe("Features", func() {
 		})
 
 		It("refuse to go on in another workspace without a storage", func() {
-			Expect(replay.Features{Storage: noStorage{}}.CheckContinuation(true)).To(Succeed())
+			Expect(replay.Features{Storage: storage{}}.CheckContinuation(true)).To(Succeed())
 			expectCoded(agent(nil).CheckContinuation(true), replay.Configuration,
 				`replay: the agent "demo": it cannot go on with a conversation in another workspace, for its sessions are not kept; set Storage`)
 		})
