@@ -65,6 +65,7 @@ func agentOf(entries []replay.Entry, opts ...replay.Option) *replay.Agent {
 	return a
 }
 
+// greeting is the example: two turns, the second of which is a steer, and two commits.
 func greeting() []replay.Entry {
 	GinkgoHelper()
 	return replay.Entries(GinkgoT(), "testdata/greeting.jsonl")

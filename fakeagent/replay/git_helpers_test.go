@@ -2,7 +2,6 @@ package replay_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"os"
 	"os/exec"
@@ -265,24 +264,14 @@ func (r *repo) recorded(since string) replay.Changes {
 	return replay.RecordCommits(context.Background(), r.runner, r.dir, base)
 }
 
-// greeting are the commits of the example journal.
+// greetingChanges are the commits of the example journal.
 func greetingChanges(t testing.TB) *replay.Changes {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "greeting.jsonl"))
+	x, err := replay.Extract(replay.Entries(t, "testdata/greeting.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(data)) {
-		if strings.Contains(line, `"workspace-commits"`) {
-			c := &replay.Changes{}
-			if err := json.Unmarshal([]byte(line), c); err != nil {
-				t.Fatal(err)
-			}
-			return c
-		}
-	}
-	t.Fatal("the example has no commits")
-	return nil
+	return x.Turns[len(x.Turns)-1].Changes
 }
 
 const (

@@ -19,7 +19,7 @@ import (
 	"github.com/understudy-go/understudy/fakeagent/replay"
 )
 
-// greeting is the example: two turns, the second of which is a steer, and two commits.
+// greetingText is the file of [greeting].
 func greetingText() string {
 	GinkgoHelper()
 	data, err := os.ReadFile("testdata/greeting.jsonl")
