@@ -19,7 +19,7 @@ import (
 // recording is a journal of entries, which are of the agent unless they say otherwise. It has a dispatch-finished at its end, and no commits.
 func recording(lines ...string) []replay.Entry {
 	var out []replay.Entry
-	for _, line := range append(lines, `{"kind":"workspace-commits","source":"git","baseline":{"commit":"`+strings.Repeat("1", 40)+`","tree":"`+strings.Repeat("2", 40)+`"},"commits":[]}`, dispatchFinished) {
+	for _, line := range append(lines, `{"kind":"workspace-commits","source":"git","baseline":{"commit":"`+strings.Repeat("1", 40)+`","tree":"`+strings.Repeat("2", 40)+`"},"commits":[]}`, finished()) {
 		if !strings.Contains(line, `"source"`) {
 			line = `{"source":"agent",` + line[1:]
 		}
@@ -28,30 +28,12 @@ func recording(lines ...string) []replay.Entry {
 	return out
 }
 
-const (
-	dispatchFinished = `{"kind":"dispatch-finished","source":"sandbox","status":"done","completed":true,"usage":{"input":0,"cached":0,"output":0}}`
-	summary          = `{"kind":"summary","durationMs":1,"status":0,"tokens":{"input":0,"cached":0,"output":0}}`
-)
-
-// prompt is an entry.
-func prompt(text string) string { return entry("prompt", "text", text) }
-
-// says is an entry.
-func says(text string) string { return entry("text", "text", text) }
-
-// entry is one of a kind, with one more member.
-func entry(kind, key string, value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf(`{"kind":%q,%q:%s}`, kind, key, text)
-}
+var summary = summed(0, 0, 0)
 
 // turns are recorded ones: what the host said, and what the agent did.
-func turns(said ...string) (lines []string) {
-	for i := 0; i < len(said); i += 2 {
-		lines = append(lines, prompt(said[i]), says(said[i+1]), summary)
+func turns(texts ...string) (lines []string) {
+	for i := 0; i < len(texts); i += 2 {
+		lines = append(lines, prompted(texts[i]), said(texts[i+1]), summary)
 	}
 	return lines
 }

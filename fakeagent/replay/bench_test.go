@@ -16,11 +16,11 @@ import (
 func BenchmarkTurn(b *testing.B) {
 	const pairs = 50
 	steps := make([]script.Step, 0, 2*pairs)
-	lines := []string{prompt("go")}
+	lines := []string{prompted("go")}
 	for i := range pairs {
 		steps = append(steps, script.Say(fmt.Sprintf("I look at file %d now, since it is the next one.", i)),
 			script.ToolStep{Name: "read", Input: []byte(`{"path":"src/main.go"}`), Output: []byte(`"package main"`)})
-		lines = append(lines, says(fmt.Sprintf("I look at file %d now, since it is the next one.", i)),
+		lines = append(lines, said(fmt.Sprintf("I look at file %d now, since it is the next one.", i)),
 			fmt.Sprintf(`{"kind":"tool","name":"read","input":{"path":"src/main.go"},"callId":"t%d"}`, i),
 			fmt.Sprintf(`{"kind":"tool-result","callId":"t%d","name":"read","isError":false,"preview":"package main","characters":12}`, i))
 	}

@@ -56,7 +56,7 @@ var _ = Describe("A turn that is played from a journal", func() {
 	})
 
 	It("is of the host's own agent, where that was recorded", func() {
-		a := agentOf(recording(`{"kind":"prompt","source":"harness","text":"go"}`, `{"kind":"text","source":"harness","text":"a"}`, says("b"), summary))
+		a := agentOf(recording(`{"kind":"prompt","source":"harness","text":"go"}`, `{"kind":"text","source":"harness","text":"a"}`, said("b"), summary))
 		Expect(a.Source()).To(Equal(replay.SourceHarness))
 		var seen heard
 		_, err := a.PlayTurn(ctx, replay.Request{Prompt: "go", Observe: seen.hear})
@@ -65,12 +65,12 @@ var _ = Describe("A turn that is played from a journal", func() {
 	})
 
 	It("has the decisions of the host between its events, where they were, and what they were made of where the host wants to know all", func() {
-		journal := recording(prompt("go"),
+		journal := recording(prompted("go"),
 			`{"kind":"decision","source":"decision","scope":{"subagentId":"sub-1"},"status":"started","provider":"p","model":"m"}`,
-			says("a"),
+			said("a"),
 			`{"kind":"decision-request","source":"decision","request":{}}`,
 			`{"kind":"decision-response","source":"decision","response":{}}`,
-			says("b"),
+			said("b"),
 			`{"kind":"decision","source":"decision","status":"finished","provider":"p","model":"m","durationMs":1}`,
 			summary)
 		var some, all heard
@@ -140,12 +140,9 @@ var _ = Describe("A turn that is played from a journal", func() {
 
 	Describe("that was handed over to another agent", func() {
 		handover := `{"kind":"fallback","from":{"index":0,"name":"claude","model":"opus"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`
-		usage := func(in int) string {
-			return entry("usage", "tokens", map[string]int{"input": in, "cached": 0, "output": 1})
-		}
 
 		It("is played with what the other one did, whose prompt nobody compares", func() {
-			a := agentOf(recording(prompt("go"), says("mine"), usage(10), handover, prompt("go on for claude"), says("theirs"), `{"kind":"conversation","id":"c-2"}`, usage(5),
+			a := agentOf(recording(prompted("go"), said("mine"), used(10, 0, 1), handover, prompted("go on for claude"), said("theirs"), `{"kind":"conversation","id":"c-2"}`, used(5, 0, 1),
 				`{"kind":"summary","durationMs":1,"status":0,"tokens":{"input":5,"cached":0,"output":1}}`))
 			var seen heard
 			out, err := a.PlayTurn(ctx, replay.Request{Prompt: "go", Observe: seen.hear})
@@ -157,14 +154,14 @@ var _ = Describe("A turn that is played from a journal", func() {
 		})
 
 		It("is exhausted where the journal ends before the other one has begun", func() {
-			a := agentOf(recording(prompt("go"), says("mine"), handover), replay.WithDivergence(replay.Warn))
+			a := agentOf(recording(prompted("go"), said("mine"), handover), replay.WithDivergence(replay.Warn))
 			_, err := a.PlayTurn(ctx, replay.Request{Prompt: "go"})
 			Expect(err).To(And(BeAssignableToTypeOf(&replay.Divergence{}), HaveField("Kind", replay.KindExhausted), HaveField("Turn", 2)))
 		})
 	})
 
 	It("fails again as it had failed, after all that it did", func() {
-		journal := recording(prompt("go"), says("so far"))
+		journal := recording(prompted("go"), said("so far"))
 		journal[len(journal)-1] = replay.Entry(`{"kind":"dispatch-finished","source":"sandbox","status":"failed","completed":false,"usage":{"input":0,"cached":0,"output":0},"error":{"code":"timeout","message":"no answer in time"}}`)
 		var seen heard
 		_, err := agentOf(journal).PlayTurn(ctx, replay.Request{Prompt: "go", Observe: seen.hear})
@@ -277,7 +274,7 @@ var _ = Describe("A turn that is played from a journal", func() {
 	It("does not wait where the journal says no time, or one that goes backwards", bubble.InBubble, func() {
 		began := time.Now()
 		_, err := agentOf(recording(
-			`{"kind":"prompt","at":"2026-01-02T03:04:05Z","text":"go"}`, says("a"), `{"kind":"text","at":"2026-01-02T03:04:03Z","text":"b"}`,
+			`{"kind":"prompt","at":"2026-01-02T03:04:05Z","text":"go"}`, said("a"), `{"kind":"text","at":"2026-01-02T03:04:03Z","text":"b"}`,
 			`{"kind":"text","at":"2026-01-02T03:04:04Z","text":"c"}`, summary,
 		), replay.WithSpeed(1)).PlayTurn(ctx, replay.Request{Prompt: "go"})
 		Expect(err).NotTo(HaveOccurred())
@@ -302,7 +299,7 @@ var _ = Describe("A turn that the user has steered", func() {
 
 	It("has a steer for each instruction, and one prompt for all, or the prompt that the host made of them", func() {
 		steer := func(text string) string { return `{"kind":"steer","mode":"resumed","text":"` + text + `"}` }
-		journal := recording(prompt("go"), says("a"), steer("left"), steer("no, right"), prompt("Steered: left; no, right"), says("b"), summary, prompt("next"), says("c"), summary)
+		journal := recording(prompted("go"), said("a"), steer("left"), steer("no, right"), prompted("Steered: left; no, right"), said("b"), summary, prompted("next"), said("c"), summary)
 		a := agentOf(journal)
 		var seen heard
 		_, err := a.Play(ctx, replay.Request{Prompt: "go", Observe: seen.hear})
@@ -374,7 +371,7 @@ var _ = Describe("What an agent can do", func() {
 		f.RequiresFinishedEvent = replay.Yes
 		_, _, err := play(f, replay.Request{})
 		Expect(err).To(ofCode(replay.Process))
-		a := agentOf(recording(prompt("go"), says("a"), `{"kind":"finished"}`, summary), replay.WithFeatures(f))
+		a := agentOf(recording(prompted("go"), said("a"), `{"kind":"finished"}`, summary), replay.WithFeatures(f))
 		_, err = a.PlayTurn(ctx, replay.Request{Prompt: "go"})
 		Expect(err).NotTo(HaveOccurred())
 	})
@@ -382,7 +379,7 @@ var _ = Describe("What an agent can do", func() {
 	It("has no end where the user steered it, and needs none", func() {
 		f := replay.ReplayFeatures()
 		f.RequiresFinishedEvent = replay.Yes
-		a := agentOf(recording(prompt("go"), says("a"), `{"kind":"stopped","reason":"steered"}`, `{"kind":"steer","mode":"resumed","text":"x"}`, says("b"), `{"kind":"finished"}`, summary), replay.WithFeatures(f))
+		a := agentOf(recording(prompted("go"), said("a"), `{"kind":"stopped","reason":"steered"}`, `{"kind":"steer","mode":"resumed","text":"x"}`, said("b"), `{"kind":"finished"}`, summary), replay.WithFeatures(f))
 		Expect(a.Play(context.Background(), replay.Request{Prompt: "go"})).To(HaveField("Text", "b"))
 	})
 
@@ -393,14 +390,14 @@ var _ = Describe("What an agent can do", func() {
 		}
 		fallback := `{"kind":"fallback","from":{"index":0,"name":"claude"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`
 		for _, journal := range [][]replay.Entry{
-			recording(prompt("go"), fallback, prompt("x"), summary),
-			recording(prompt("go"), says("a"), `{"kind":"steer","mode":"resumed","text":"x"}`, says("b"), summary),
+			recording(prompted("go"), fallback, prompted("x"), summary),
+			recording(prompted("go"), said("a"), `{"kind":"steer","mode":"resumed","text":"x"}`, said("b"), summary),
 		} {
 			Expect(agentOf(journal, replay.WithFeatures(f)).Play(context.Background(), replay.Request{Prompt: "go", Transcript: "all of it"})).To(HaveField("Usage", replay.Usage{Input: 7, Output: 2}))
 		}
-		failed, err := agentOf(recording(prompt("go"), entry("failure", "message", "rate limit")), replay.WithFeatures(f)).Play(context.Background(), replay.Request{Prompt: "go", Transcript: "all of it"})
+		out, err := agentOf(recording(prompted("go"), failed("rate limit")), replay.WithFeatures(f)).Play(context.Background(), replay.Request{Prompt: "go", Transcript: "all of it"})
 		Expect(err).To(MatchError("rate limit"))
-		Expect(failed.Usage).To(Equal(replay.Usage{Input: 7, Output: 2}))
+		Expect(out.Usage).To(Equal(replay.Usage{Input: 7, Output: 2}))
 	})
 
 	It("decides where the usage comes from", func() {

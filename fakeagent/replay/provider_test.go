@@ -69,8 +69,8 @@ var _ = Describe("A host whose provider plays a journal", func() {
 	})
 
 	It("hears pieces as they were cut, and a message that came in pieces once", func(ctx SpecContext) {
-		host, _, all := hosted(recording(prompt("go"), entry("text-delta", "text", "he"), entry("text-delta", "text", "llo"), says("hello"),
-			says("whole"), entry("reasoning", "text", "hm"), entry("reasoning", "text", "m"), entry("text-delta", "text", "torn"), `{"kind":"finished"}`, says("after"), summary))
+		host, _, all := hosted(recording(prompted("go"), agents("text-delta", withText("he")), agents("text-delta", withText("llo")), said("hello"),
+			said("whole"), agents("reasoning", withText("hm")), agents("reasoning", withText("m")), agents("text-delta", withText("torn")), `{"kind":"finished"}`, said("after"), summary))
 		Expect(host.RunPrompt(ctx, "go")).To(HaveItems(BeAssistantMessage("hello"), BeAssistantMessage("whole"), BeReasoning("hmm"), BeAssistantMessage("torn"), BeAssistantMessage("after")))
 		var pieces []string
 		for _, e := range all.events {
@@ -82,9 +82,9 @@ var _ = Describe("A host whose provider plays a journal", func() {
 	})
 
 	It("hears a message once, whatever came between its pieces, and none that says nothing", func(ctx SpecContext) {
-		usage, raw := `{"kind":"usage","tokens":{"input":1,"cached":0,"output":1}}`, entry("raw", "value", "{}")
-		host, _, all := hosted(recording(prompt("go"), raw, entry("text-delta", "text", "he"), raw, entry("text-delta", "text", "llo"), usage, says("hello\n"), raw,
-			says(""), entry("text-delta", "text", ""), `{"kind":"text-delta"}`, entry("reasoning", "text", ""), `{"kind":"reasoning"}`, says("x"), summary))
+		usage, raw := `{"kind":"usage","tokens":{"input":1,"cached":0,"output":1}}`, agents("raw", `"value":"{}"`)
+		host, _, all := hosted(recording(prompted("go"), raw, agents("text-delta", withText("he")), raw, agents("text-delta", withText("llo")), usage, said("hello\n"), raw,
+			said(""), agents("text-delta", withText("")), `{"kind":"text-delta"}`, agents("reasoning", withText("")), `{"kind":"reasoning"}`, said("x"), summary))
 		Expect(host.RunPrompt(ctx, "go")).To(HaveItems(BeAssistantMessage("hello"), BeAssistantMessage("x")))
 		Expect(all.events).To(BeWellFormed())
 	})
@@ -95,9 +95,9 @@ var _ = Describe("A host whose provider plays a journal", func() {
 		}
 		fallback := `{"kind":"fallback","from":{"index":0,"name":"claude"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`
 		for _, journal := range [][]replay.Entry{
-			recording(prompt("go"), delta("one", ""), fallback, prompt("x"), delta("two", ""), summary),
-			recording(prompt("go"), delta("one", ""), `{"kind":"model-retry"}`, delta("t", ""), delta("wo", ""), says("two"), summary),
-			append([]replay.Entry{replay.Entry(`{"kind":"journal","schema":1}`)}, recording(prompt("go"), delta("one", `,"itemId":"m1"`), delta("two", `,"itemId":"m2"`), summary)...),
+			recording(prompted("go"), delta("one", ""), fallback, prompted("x"), delta("two", ""), summary),
+			recording(prompted("go"), delta("one", ""), `{"kind":"model-retry"}`, delta("t", ""), delta("wo", ""), said("two"), summary),
+			append([]replay.Entry{replay.Entry(`{"kind":"journal","schema":1}`)}, recording(prompted("go"), delta("one", `,"itemId":"m1"`), delta("two", `,"itemId":"m2"`), summary)...),
 		} {
 			host, _, _ := hosted(journal)
 			Expect(host.RunPrompt(ctx, "go")).To(HaveItems(BeAssistantMessage("one"), BeAssistantMessage("two")))
@@ -106,7 +106,7 @@ var _ = Describe("A host whose provider plays a journal", func() {
 
 	It("has an id of its own for each call, also where the journal has one again, in that turn or in another", func(ctx SpecContext) {
 		begin, end := `{"kind":"tool","name":"a","input":1,"callId":"1"}`, `{"kind":"tool-result","name":"a","callId":"1","isError":false,"preview":"A","characters":1}`
-		host, _, all := hosted(recording(prompt("one"), end, begin, begin, end, end, summary, prompt("two"), begin, end, `{"kind":"tool","name":"a","input":1,"callId":"1-2"}`, summary))
+		host, _, all := hosted(recording(prompted("one"), end, begin, begin, end, end, summary, prompted("two"), begin, end, `{"kind":"tool","name":"a","input":1,"callId":"1-2"}`, summary))
 		run := host.RunPrompt(ctx, "one")
 		Expect(run).To(HaveItems(BeToolCall("a", WithCallID("1")), BeToolCall("a", WithCallID("1-2"), WithOutput("A")), BeToolCall("a", WithCallID("1-3"), WithOutput("A"))))
 		Expect(host.SendPrompt(ctx, run.AgentID, "two")).To(HaveItems(BeToolCall("a", WithCallID("1-4"), WithOutput("A")), BeToolCall("a", WithCallID("1-2-2"))))
@@ -115,8 +115,8 @@ var _ = Describe("A host whose provider plays a journal", func() {
 
 	It("has the end of calls that were open when the user steered, or another agent went on", func(ctx SpecContext) {
 		begin := `{"kind":"tool","name":"a","input":1,"callId":"1"}`
-		host, _, all := hosted(recording(prompt("go"), begin, `{"kind":"steer","mode":"resumed","text":"x"}`, begin,
-			`{"kind":"fallback","from":{"index":0.0,"name":"claude"},"to":{"index":1e0,"name":"codex"},"failure":"quota","message":"used up"}`, prompt("x"), says("done"), summary))
+		host, _, all := hosted(recording(prompted("go"), begin, `{"kind":"steer","mode":"resumed","text":"x"}`, begin,
+			`{"kind":"fallback","from":{"index":0.0,"name":"claude"},"to":{"index":1e0,"name":"codex"},"failure":"quota","message":"used up"}`, prompted("x"), said("done"), summary))
 		Expect(host.RunPrompt(ctx, "go")).To(And(EndCompleted(), HaveItems(BeToolCall("a", WithError("the journal has no result of this call")),
 			BeToolCall("a", WithError("the journal has no result of this call")), BeAssistantMessage("done"))))
 		Expect(all.events).To(And(BeWellFormed(), EmitExactly("session.started", "turn.started", "item.started", "item.completed", "item.started", "item.completed", "model.rerouted", "content.delta", "turn.completed")))
@@ -140,13 +140,13 @@ var _ = Describe("A host whose provider plays a journal", func() {
 	})
 
 	It("counts usage in whatever way its numbers are written", func(ctx SpecContext) {
-		host, _, all := hosted(recording(prompt("go"), `{"kind":"usage","tokens":{"input":1e2,"cached":0.0,"output":1.0},"Cumulative":"x"}`, summary))
+		host, _, all := hosted(recording(prompted("go"), `{"kind":"usage","tokens":{"input":1e2,"cached":0.0,"output":1.0},"Cumulative":"x"}`, summary))
 		Expect(host.RunPrompt(ctx, "go")).To(EndCompleted())
 		Expect(all.events).To(EmitEvents(event.TokenUsageUpdated{Usage: event.TokenUsage{UsedTokens: 101, TotalProcessedTokens: 101, InputTokens: 100, OutputTokens: 1, LastUsedTokens: 101, LastInputTokens: 100, LastOutputTokens: 1}}))
 	})
 
 	It("sees calls as they ran: side by side, failed, without an id, without a beginning", func(ctx SpecContext) {
-		host, _, _ := hosted(recording(prompt("go"),
+		host, _, _ := hosted(recording(prompted("go"),
 			`{"kind":"tool","name":"a","input":1,"callId":"1"}`, `{"kind":"tool","name":"b","input":2,"callId":"2"}`,
 			`{"kind":"tool-result","name":"b","callId":"2","isError":false,"preview":"B","characters":1}`,
 			`{"kind":"tool-result","name":"a","callId":"1","isError":true,"preview":"no such a","characters":9}`,
@@ -158,7 +158,7 @@ var _ = Describe("A host whose provider plays a journal", func() {
 	})
 
 	It("fails a turn that had failed, with what was recorded, and plays the next one", func(ctx SpecContext) {
-		host, _, _ := hosted(recording(prompt("one"), entry("failure", "message", "rate limit"), prompt("two"), says("better"), summary))
+		host, _, _ := hosted(recording(prompted("one"), failed("rate limit"), prompted("two"), said("better"), summary))
 		run := host.RunPrompt(ctx, "one")
 		Expect(run).To(And(EndFailed("rate limit"), ContainItems(BeErrorItem("rate limit"))))
 		Expect(host.SendPrompt(ctx, run.AgentID, "two")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("better"))))
@@ -176,9 +176,9 @@ var _ = Describe("A host whose provider plays a journal", func() {
 	})
 
 	It("learns of another model, and has what that did in the same turn", func(ctx SpecContext) {
-		host, _, all := hosted(recording(prompt("go"), says("mine"),
+		host, _, all := hosted(recording(prompted("go"), said("mine"),
 			`{"kind":"fallback","from":{"index":0,"name":"claude","model":"opus"},"to":{"index":1,"name":"codex"},"failure":"quota","message":"used up"}`,
-			prompt("go on"), says("theirs"), summary))
+			prompted("go on"), said("theirs"), summary))
 		Expect(host.RunPrompt(ctx, "go")).To(And(EndCompleted(), HaveItems(BeAssistantMessage("mine"), BeAssistantMessage("theirs"))))
 		Expect(all.events).To(EmitEvents(event.Raw{Name: "model.rerouted", JSON: []byte(`{"fromModel":"opus","reason":"used up","toModel":"codex"}`)}))
 	})
@@ -187,7 +187,7 @@ var _ = Describe("A host whose provider plays a journal", func() {
 		usage := func(in, out int, more string) string {
 			return fmt.Sprintf(`{"kind":"usage","tokens":{"input":%d,"cached":0,"output":%d}%s}`, in, out, more)
 		}
-		host, _, all := hosted(recording(prompt("go"), usage(10, 1, ""), usage(30, 4, `,"cumulative":true`), summary))
+		host, _, all := hosted(recording(prompted("go"), usage(10, 1, ""), usage(30, 4, `,"cumulative":true`), summary))
 		host.RunPrompt(ctx, "go")
 		Expect(all.events).To(EmitEvents(
 			event.TokenUsageUpdated{Usage: event.TokenUsage{UsedTokens: 11, TotalProcessedTokens: 11, InputTokens: 10, OutputTokens: 1, LastUsedTokens: 11, LastInputTokens: 10, LastOutputTokens: 1}},
@@ -195,7 +195,7 @@ var _ = Describe("A host whose provider plays a journal", func() {
 	})
 
 	It("takes no steer that was not recorded: it is the next prompt", func(ctx SpecContext) {
-		a := replay.ForTest(GinkgoT(), recording(prompt("go"), says("a"), summary), replay.WithoutWorkspace())
+		a := replay.ForTest(GinkgoT(), recording(prompted("go"), said("a"), summary), replay.WithoutWorkspace())
 		refused := make(chan error, 1)
 		ended := make(chan struct{})
 		a.Subscribe(func(e event.Event) {
