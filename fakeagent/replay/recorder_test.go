@@ -161,9 +161,7 @@ var _ = Describe("A recorder", func() {
 			<-over
 		}
 		Expect(r.Close(ctx, nil)).To(Succeed())
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveExactElements(HaveField("Text", "hello"), HaveField("Text", "hello")))
 	})
 
@@ -198,9 +196,7 @@ var _ = Describe("A recorder", func() {
 
 	It("has nothing that is missing where a provider tells the same sum twice", func(ctx SpecContext) {
 		performed(ctx, nil, usage(event.TokenUsage{UsedTokens: 5, InputTokens: 5}), usage(event.TokenUsage{UsedTokens: 5, InputTokens: 5}), usage(event.TokenUsage{UsedTokens: 2, InputTokens: 2}))
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveEach(HaveField("Usage", replay.Usage{Input: 7})), "it began to count anew")
 	})
 
@@ -220,17 +216,13 @@ var _ = Describe("A recorder", func() {
 		host.RunPrompt(ctx, "one", timelinekit.AgentID("a"))
 		host.SendPrompt(ctx, "a", "two")
 		Expect(r.Close(ctx, nil)).To(Succeed())
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveEach(HaveField("Usage", replay.Usage{Input: 10})))
 	})
 
 	It("does not take for nothing what was used if nobody says of which kind", func(ctx SpecContext) {
 		performed(ctx, nil, usage(event.TokenUsage{UsedTokens: 100}))
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveEach(HaveField("Usage.Complete", HaveValue(BeFalse()))))
 	})
 
@@ -262,9 +254,7 @@ var _ = Describe("A recorder", func() {
 		Expect(r.Close(ctx, nil)).To(Succeed())
 		turn.Gate("here").Release()
 		turn.Wait(ctx)
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveExactElements(And(HaveField("Text", "wait"), HaveField("Failure.Message", "the recorded turn did not finish"))))
 	})
 
@@ -346,9 +336,7 @@ var _ = Describe("A recorder", func() {
 		host.RunPrompt(ctx, "first", timelinekit.AgentID("a"))
 		Expect(host.RunPrompt(ctx, "second", timelinekit.AgentID("b"))).To(EndCompleted())
 		Expect(r.Close(ctx, nil)).To(Succeed())
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveExactElements(HaveField("Prompt", "first")))
 	})
 
@@ -376,9 +364,7 @@ var _ = Describe("A recorder", func() {
 		Expect(send("two")).To(Succeed())
 		<-ended
 		Expect(r.Close(ctx, nil)).To(Succeed())
-		a, err := replay.New(read())
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(read())
 		Expect(a.Turns()).To(HaveExactElements(HaveField("Prompt", `[{"hold":"here"}]`), HaveField("Prompt", "two")))
 	})
 
@@ -390,9 +376,7 @@ var _ = Describe("A recorder", func() {
 		r.Add(replay.SourceHarness, "summary", map[string]any{"durationMs": 1, "status": 0, "tokens": replay.Usage{Input: 3, Output: 1}})
 		Expect(r.Close(ctx, errors.New("the disk is full"))).To(Succeed())
 		entries := read()
-		a, err := replay.New(entries)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(entries)
 		Expect(a.Source()).To(Equal(replay.SourceHarness))
 		Expect(a.PlayTurn(ctx, replay.Request{Prompt: "go"})).To(And(HaveField("Text", "gone"), HaveField("Usage", replay.Usage{Input: 3, Output: 1})))
 		Expect(string(entries[len(entries)-1])).To(HaveSuffix(`"completed":false,"error":{"code":"process","message":"the disk is full"},"status":"failed","usage":{"input":3,"cached":0,"output":1}}`))
@@ -498,9 +482,7 @@ var _ = Describe("A recorder", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(journal.Warnings).To(HaveLen(1), "it has no end")
 			Expect(path).NotTo(BeAnExistingFile())
-			a, err := replay.New(journal.Entries)
-			Expect(err).NotTo(HaveOccurred())
-			DeferCleanup(a.Close)
+			a := agentOf(journal.Entries)
 			Expect(a.Turns()).To(HaveExactElements(HaveField("Text", "fake-agent received: go")))
 			Expect(r.Close(ctx, nil)).To(Succeed())
 			Expect(path + ".partial").NotTo(BeAnExistingFile())

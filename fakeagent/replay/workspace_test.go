@@ -311,11 +311,19 @@ var _ = Describe("A journal with commits", func() {
 })
 
 var _ = Describe("A recorder in a workspace", func() {
+	// record begins the journal of a run in a repository.
+	record := func(ctx context.Context, r *repo, cfg replay.RecorderConfig) (rec *replay.Recorder, path string) {
+		GinkgoHelper()
+		path = filepath.Join(GinkgoT().TempDir(), "run.jsonl")
+		cfg.Dir, cfg.Runner = r.dir, r.runner
+		rec, err := replay.NewRecorder(ctx, path, cfg)
+		Expect(err).NotTo(HaveOccurred())
+		return rec, path
+	}
+
 	It("has the commits of each turn, which a replay makes where they were made", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
-		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner, Normalisers: []replay.Normaliser{replay.Paths}})
-		Expect(err).NotTo(HaveOccurred())
+		rec, path := record(ctx, r, replay.RecorderConfig{Normalisers: []replay.Normaliser{replay.Paths}})
 		commit := func(message string) script.Step {
 			return script.BashRun("git -c user.name='Kit Agent' -c user.email=agent@example.test commit -qam '" + message + "'")
 		}
@@ -352,9 +360,7 @@ var _ = Describe("A recorder in a workspace", func() {
 
 	It("has the commits of the turn that made them, whatever else was a turn", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
-		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
-		Expect(err).NotTo(HaveOccurred())
+		rec, path := record(ctx, r, replay.RecorderConfig{})
 		sum := map[string]any{"durationMs": 1, "status": 0, "tokens": replay.Usage{}}
 		add := func(kind string, fields map[string]any) { rec.Add(replay.SourceAgent, kind, fields) }
 		add("prompt", map[string]any{"text": "one"})
@@ -367,9 +373,7 @@ var _ = Describe("A recorder in a workspace", func() {
 		r.commitFile("x", "x")
 		add("summary", sum)
 		Expect(rec.Close(ctx, nil)).To(Succeed())
-		a, err := replay.New(replay.Entries(GinkgoT(), path))
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(replay.Entries(GinkgoT(), path))
 		Expect(a.Turns()).To(HaveExactElements(
 			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("first")))),
 			And(HaveField("Changes", BeNil()), HaveField("Prompt", "the user says: more"), HaveField("ResumedBy", []string{"more"})),
@@ -378,10 +382,8 @@ var _ = Describe("A recorder in a workspace", func() {
 
 	It("has the commits of a turn that failed, but not what came behind it, and those of a run that was canceled", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
 		running, cancel := context.WithCancel(ctx)
-		rec, err := replay.NewRecorder(running, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
-		Expect(err).NotTo(HaveOccurred())
+		rec, path := record(running, r, replay.RecorderConfig{})
 		agent := fakeagent.NewT(GinkgoT(), fakeagent.Config{Perform: func(context.Context, *fakeagent.Performance) error {
 			r.commitFile("agent.txt", "a")
 			return errors.New("rate limit")
@@ -392,9 +394,7 @@ var _ = Describe("A recorder in a workspace", func() {
 		r.commitFile("late.txt", "l")
 		cancel()
 		Expect(rec.Close(running, running.Err())).To(Succeed())
-		a, err := replay.New(replay.Entries(GinkgoT(), path))
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(replay.Entries(GinkgoT(), path))
 		Expect(a.Turns()).To(HaveExactElements(
 			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("agent.txt")))),
 			HaveField("Changes.Commits", HaveExactElements(HaveField("Patch", ContainSubstring("late.txt"))))))
@@ -402,9 +402,7 @@ var _ = Describe("A recorder in a workspace", func() {
 
 	It("says so where a workspace has gone, or where a redaction has taken the commits", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
-		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner, Redact: replay.RedactValues("s3cr3t")})
-		Expect(err).NotTo(HaveOccurred())
+		rec, _ := record(ctx, r, replay.RecorderConfig{Redact: replay.RedactValues("s3cr3t")})
 		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "one"})
 		r.commitFile("x", "the s3cr3t")
 		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "two"})
@@ -417,19 +415,15 @@ var _ = Describe("A recorder in a workspace", func() {
 
 	It("tells of a run without a turn that it has none", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
-		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
-		Expect(err).NotTo(HaveOccurred())
+		rec, path := record(ctx, r, replay.RecorderConfig{})
 		Expect(rec.Close(ctx, nil)).To(Succeed())
-		_, err = replay.New(replay.Entries(GinkgoT(), path))
+		_, err := replay.New(replay.Entries(GinkgoT(), path))
 		Expect(err).To(MatchError(ContainSubstring("there is no turn")))
 	})
 
 	It("says why commits cannot be made again, and the run goes on", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
-		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
-		Expect(err).NotTo(HaveOccurred())
+		rec, path := record(ctx, r, replay.RecorderConfig{})
 		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "go"})
 		r.git("checkout", "-q", "-b", "side")
 		r.commitFile("a.txt", "a")
@@ -439,24 +433,20 @@ var _ = Describe("A recorder in a workspace", func() {
 		rec.Add(replay.SourceAgent, "summary", map[string]any{"durationMs": 1, "status": 0, "tokens": replay.Usage{}})
 		Expect(rec.Close(ctx, nil)).To(Succeed())
 		Expect(rec.Warnings()).To(HaveExactElements(HavePrefix("the commits of turn 1: ")))
-		a, err := replay.New(replay.Entries(GinkgoT(), path))
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(a.Close)
+		a := agentOf(replay.Entries(GinkgoT(), path))
 		Expect(a.Turns()[0].Changes.Unavailable).To(ContainSubstring("not in a line"))
 	})
 
 	It("tells of a run in which nothing was committed, which a replay holds against the files that it begins with", func(ctx SpecContext) {
 		r := greetingRepo(GinkgoTB())
-		path := filepath.Join(GinkgoT().TempDir(), "run.jsonl")
-		rec, err := replay.NewRecorder(ctx, path, replay.RecorderConfig{Dir: r.dir, Runner: r.runner})
-		Expect(err).NotTo(HaveOccurred())
+		rec, path := record(ctx, r, replay.RecorderConfig{})
 		rec.Add(replay.SourceAgent, "prompt", map[string]any{"text": "go"})
 		rec.Add(replay.SourceAgent, "summary", map[string]any{"durationMs": 1, "status": 0, "tokens": replay.Usage{}})
 		Expect(rec.Close(ctx, nil)).To(Succeed())
 		a := replay.ForTest(GinkgoT(), replay.Entries(GinkgoT(), path), replay.WithRunner(r.runner))
 		Expect(a.Turns()[0].Changes).To(Equal(&replay.Changes{Baseline: &replay.Revision{Commit: greetingBase, Tree: "56ef077a153a22a552fb32288831d723bbc3e26c"}, Commits: []replay.Commit{}}))
 		r.commitFile("z.txt", "z")
-		_, err = a.Play(ctx, replay.Request{Prompt: "go", Cwd: r.dir})
+		_, err := a.Play(ctx, replay.Request{Prompt: "go", Cwd: r.dir})
 		Expect(err).To(HaveField("Kind", replay.KindBaseline))
 	})
 
