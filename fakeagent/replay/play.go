@@ -325,7 +325,7 @@ func (o *observer) tell(seen Observation) {
 
 func (o *observer) decided(d Decision) error {
 	if o.Verbose || d.Event.kind == "decision" {
-		o.tell(Observation{Source: "decision", Subagent: d.Subagent, Event: d.Event})
+		o.tell(Observation{Source: sourceDecision, Subagent: d.Subagent, Event: d.Event})
 	}
 	return nil
 }

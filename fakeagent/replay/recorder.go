@@ -117,7 +117,7 @@ func (r *Recorder) partial() string { return r.name + ".partial" }
 func (r *Recorder) Add(source Source, kind string, fields map[string]any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	agents := source == SourceAgent || source == SourceHarness
+	agents := source.ofAgent()
 	switch resumption := kind == "steer" && fields["mode"] == resumed; {
 	case agents && kind == "prompt" && !r.resumed, agents && resumption && r.running && !r.resumed:
 		r.begin(kind)
@@ -223,7 +223,7 @@ func (r *Recorder) add(source Source, kind string, fields map[string]any) {
 func (r *Recorder) entry(at time.Time, source Source, kind string, fields map[string]any) {
 	r.seq++
 	e := envelope{Kind: kind, Seq: r.seq, At: at.UTC().Truncate(time.Millisecond), Source: source, Scope: scope{DispatchID: "d1"}, Label: r.cfg.Label}
-	if source == SourceAgent || source == SourceHarness {
+	if source.ofAgent() {
 		e.Pass, e.Scope.Pass = r.pass, r.pass
 	}
 	entry, err := compose(e, fields)

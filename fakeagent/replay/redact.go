@@ -39,16 +39,16 @@ func RedactValues(values ...string) func(string) string {
 
 // structural are the members of entries that a journal needs as they are, with all that is in them, by the kind of entry; "" is any.
 var structural = map[string][]string{
-	"":                  {"kind", "source", "at", "scope", "callId", "parentCallId", "subagentId", "itemId"},
-	"journal":           {"normalisers"},
-	"steer":             {"mode"},
-	"stopped":           {"reason"},
-	"fallback":          {"failure"},
-	"operation":         {"status"},
-	"decision":          {"status", "code"},
-	"command-output":    {"channel"},
-	"workspace-commits": {"baseline", "commits"},
-	"dispatch-finished": {"status", "error.code"},
+	"":               {"kind", "source", "at", "scope", "callId", "parentCallId", "subagentId", "itemId"},
+	headerKind:       {"normalisers"},
+	"steer":          {"mode"},
+	"stopped":        {"reason"},
+	"fallback":       {"failure"},
+	"operation":      {"status"},
+	"decision":       {"status", "code"},
+	"command-output": {"channel"},
+	commitsKind:      {"baseline", "commits"},
+	finishedKind:     {"status", "error.code"},
 }
 
 // ofPayload are those of the payload of an event. Beside the payload all is structural.
@@ -80,7 +80,7 @@ func redactEntry(e Entry, redact func(string) string) (Entry, error) {
 	}
 	_ = json.Unmarshal(e, &is) // what is not as it must be is for those to tell who play it
 	kind, _ := is.Kind.(string)
-	if kind == "workspace-commits" && slices.ContainsFunc(is.Commits, func(c Commit) bool { return hasMore(c, redact) }) {
+	if kind == commitsKind && slices.ContainsFunc(is.Commits, func(c Commit) bool { return hasMore(c, redact) }) {
 		text = withoutCommits(text)
 	}
 	var b []byte
