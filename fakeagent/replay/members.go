@@ -126,7 +126,7 @@ func excerpt(v []byte) string {
 	if len(text) > most {
 		text = text[:most] + "…"
 	}
-	return strings.ToValidUTF8(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(text), "\ufffd")
+	return strings.ToValidUTF8(lineEndEscapes.Replace(text), "\ufffd")
 }
 
 // syntaxError is where a text is not JSON, and why; cut is whether it would be if more came.

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -95,11 +94,7 @@ func (n Normaliser) MarshalJSON() ([]byte, error) {
 	if n.Name == "" {
 		written = ownRule{n.Pattern, n.Replace}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // a placeholder is to be read
-	err := e.Encode(written)
-	return b.Bytes(), err
+	return marshal(written) // a placeholder is to be read
 }
 
 // UnmarshalJSON is of [json.Unmarshaler]. It refuses an unknown name, an unknown key and an expression that does not compile.

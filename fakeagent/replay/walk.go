@@ -98,11 +98,8 @@ func (w *stringWalk) string(begin, end int) string {
 
 // quoteJSON is a string as JSON, in which what is no problem there is not escaped.
 func quoteJSON(text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	quoted, _ := marshal(text) // a text always can be
+	return quoted
 }
 
 // entryObject is the text of an entry, which must be an object.
