@@ -253,7 +253,10 @@ func (r *Recorder) put(text, kind string) {
 		return // not even into the file that is not saved
 	}
 	r.write(string(entry))
-	if o := objectOf(entry); kind == commitsKind && o.str("unavailable") != "" { // be it that a redaction has made them so
+	if kind != commitsKind {
+		return
+	}
+	if o := objectOf(entry); o.str("unavailable") != "" { // be it that a redaction has made them so
 		why := fmt.Sprintf("the commits of turn %d: %s", r.turns, o.str("unavailable"))
 		r.warnings = append(r.warnings, why)
 		r.add("git", "warning", map[string]any{"message": why})
