@@ -110,16 +110,13 @@ func hasMore(c Commit, redact func(string) string) bool {
 func withoutCommits(entry string) string {
 	const why = "a commit has something in it that is redacted"
 	var members []string
-	d := json.NewDecoder(strings.NewReader(entry))
-	_, _ = d.Token()
-	for d.More() {
-		key, _ := d.Token()
-		var value json.RawMessage
-		_ = d.Decode(&value)
-		if key == "commits" {
-			key, value = "unavailable", quoteJSON(why)
+	o := objectOf([]byte(entry))
+	for _, m := range o.members {
+		if string(m.key) == "commits" {
+			members = append(members, `"unavailable":`+string(quoteJSON(why)))
+		} else {
+			members = append(members, entry[m.from:m.end])
 		}
-		members = append(members, string(quoteJSON(key.(string)))+":"+string(value))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }
