@@ -22,7 +22,7 @@ type Agent struct {
 	at       int // the turn that is next, from 0
 	report   Report
 	owner    string // the thread that plays the journal
-	told     tokens // to the host, as usage
+	told     Usage  // to the host, by the thread
 	playing  bool
 	ids      map[string]int // of the tool calls that a provider was told, and the last number behind one
 	reopened bool           // the owner's session is another one than that of the turn before

@@ -300,25 +300,20 @@ func (c call) item(status event.ItemStatus) event.Item {
 	return event.Item{ItemType: event.DynamicToolCall, Status: status, Title: c.name, Data: timeline.Unknown{Input: c.input}}
 }
 
-// tokens are those that a thread has used.
-type tokens struct{ input, cached, output int }
-
 func (s *stage) uses(o *object) error {
-	u := readUsage(o.get("tokens"))
-	last := tokens{int(u.Input), int(u.Cached), int(u.Output)}
+	last := readUsage(o.get("tokens"))
 	s.a.mu.Lock()
-	all := &s.a.told
 	if o.flag("cumulative") {
-		last = tokens{max(0, last.input-all.input), max(0, last.cached-all.cached), max(0, last.output-all.output)}
+		last = last.minus(s.a.told)
 	}
-	all.input, all.cached, all.output = all.input+last.input, all.cached+last.cached, all.output+last.output
-	usage := event.TokenUsage{
-		UsedTokens: last.input + last.output, TotalProcessedTokens: all.input + all.output,
-		InputTokens: all.input, CachedInputTokens: all.cached, OutputTokens: all.output,
-		LastUsedTokens: last.input + last.output, LastInputTokens: last.input, LastCachedInputTokens: last.cached, LastOutputTokens: last.output,
-	}
+	s.a.told = s.a.told.plus(last)
+	all := s.a.told
 	s.a.mu.Unlock()
-	return s.emit("", event.TokenUsageUpdated{Usage: usage})
+	return s.emit("", event.TokenUsageUpdated{Usage: event.TokenUsage{
+		UsedTokens: int(last.Input + last.Output), TotalProcessedTokens: int(all.Input + all.Output),
+		InputTokens: int(all.Input), CachedInputTokens: int(all.Cached), OutputTokens: int(all.Output),
+		LastUsedTokens: int(last.Input + last.Output), LastInputTokens: int(last.Input), LastCachedInputTokens: int(last.Cached), LastOutputTokens: int(last.Output),
+	}})
 }
 
 func (s *stage) reroutes(h *Handover) error {
