@@ -31,7 +31,7 @@ const (
 func (w workspace) rebuild(ctx context.Context, c *Changes, diverged func(*Divergence) error, warn func(string)) (made []string, err error) {
 	g := newGit(w.runner, w.dir, w.env)
 	g.grace = commandGrace
-	b := rebuilding{patcher: patcher{git: g, keepFailed: w.keepFailed}, workspace: w, changes: c, diverged: diverged, warn: warn}
+	b := rebuilding{patcher: patcher{git: g, keepFailed: w.keepFailed}, unclean: w.unclean, changes: c, diverged: diverged, warn: warn}
 	if err := b.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (w workspace) rebuild(ctx context.Context, c *Changes, diverged func(*Diver
 // rebuilding is a rebuild that goes on.
 type rebuilding struct {
 	patcher
-	workspace workspace
-	changes   *Changes
-	diverged  func(*Divergence) error
-	warn      func(string)
+	unclean  bool // whether it is clean is not looked at
+	changes  *Changes
+	diverged func(*Divergence) error
+	warn     func(string)
 
 	head string // what HEAD is
 	made []string
@@ -114,7 +114,7 @@ func (b *rebuilding) look(ctx context.Context) error {
 		// What is not staged, and not in a commit, stays as it is.
 		changed = append(staged, slices.DeleteFunc(edited, func(path string) bool { return !slices.Contains(paths, path) })...)
 	}
-	if b.workspace.unclean || len(changed)+len(inTheWay) == 0 {
+	if b.unclean || len(changed)+len(inTheWay) == 0 {
 		return nil
 	}
 	actual := slices.DeleteFunc([]string{some("changed", changed), some("not tracked", inTheWay)}, func(s string) bool { return s == "" })
