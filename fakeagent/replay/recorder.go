@@ -68,8 +68,7 @@ func (e *SecretError) Error() string {
 }
 
 // NewRecorder begins a journal in a file. Until it is closed the file has .partial behind its name. It can be read when a process dies; only a message
-// that was not over is not in it.
-// What is there under that name is replaced.
+// that was not over is not in it. What is there under that name is replaced.
 func NewRecorder(ctx context.Context, name string, cfg RecorderConfig) (*Recorder, error) {
 	if cfg.Runner == nil {
 		cfg.Runner = OSRunner{}
@@ -215,11 +214,12 @@ type scope struct {
 	Pass       int    `json:"pass,omitempty"`
 }
 
-// add is Add. r.mu is locked.
+// add adds an entry of now, and begins and ends no turn. r.mu is locked.
 func (r *Recorder) add(source Source, kind string, fields map[string]any) {
 	r.entry(time.Now(), source, kind, fields)
 }
 
+// entry adds one. r.mu is locked.
 func (r *Recorder) entry(at time.Time, source Source, kind string, fields map[string]any) {
 	r.seq++
 	e := envelope{Kind: kind, Seq: r.seq, At: at.UTC().Truncate(time.Millisecond), Source: source, Scope: scope{DispatchID: "d1"}, Label: r.cfg.Label}
