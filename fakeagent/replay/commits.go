@@ -32,7 +32,7 @@ func Baseline(ctx context.Context, r Runner, dir string) (Revision, error) {
 // can record commits that stand in a line, one on the other, from that revision to HEAD, whose text is UTF-8, and which have no more than 8 MiB
 // together. Their patches were tried. What was not committed is not in it. The workspace, its index and its refs stay as they are.
 func RecordCommits(ctx context.Context, r Runner, dir string, since Revision) Changes {
-	rec := recorder{git: newGit(r, dir, nil).withEnv("GIT_ATTR_NOSYSTEM", "1"), since: since}
+	rec := commitRecorder{git: newGit(r, dir, nil).withEnv("GIT_ATTR_NOSYSTEM", "1"), since: since}
 	commits, err := rec.record(ctx)
 	reason := unrecordable("")
 	switch {
@@ -53,14 +53,14 @@ func unrecordablef(format string, args ...any) error {
 	return unrecordable(fmt.Sprintf(format, args...))
 }
 
-// recorder records commits.
-type recorder struct {
+// commitRecorder records the commits of a workspace.
+type commitRecorder struct {
 	git
 	since Revision
 	size  int // of what is recorded so far
 }
 
-func (rec *recorder) record(ctx context.Context) ([]Commit, error) {
+func (rec *commitRecorder) record(ctx context.Context) ([]Commit, error) {
 	head, err := rec.head(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (rec *recorder) record(ctx context.Context) ([]Commit, error) {
 }
 
 // read is what git has of some commits, the first of which is made on parent.
-func (rec *recorder) read(ctx context.Context, oids []string, parent string) ([]Commit, error) {
+func (rec *commitRecorder) read(ctx context.Context, oids []string, parent string) ([]Commit, error) {
 	rest, err := rec.output(ctx, strings.Join(oids, "\n")+"\n", "cat-file", "--batch")
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func recordable(oid, raw, parent string) (Commit, error) {
 }
 
 // diff adds the patches. They are binary ones wherever the attributes of the repository leave the choice to us: those are exact, and ASCII.
-func (rec *recorder) diff(ctx context.Context, commits []Commit) error {
+func (rec *commitRecorder) diff(ctx context.Context, commits []Commit) error {
 	if err := rec.with("diff.default.binary=true").patches(ctx, commits); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func beginOf(text, line string) int {
 
 // index is git with an index of its own, that has the tree that the commits began with. The file is in the repository: a runner may be on
 // another machine, and git is all that we know to be there.
-func (rec *recorder) index(ctx context.Context) (_ git, remove func(), err error) {
+func (rec *commitRecorder) index(ctx context.Context) (_ git, remove func(), err error) {
 	dir, err := rec.line(ctx, "", "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return git{}, nil, err
@@ -238,7 +238,7 @@ func (rec *recorder) index(ctx context.Context) (_ git, remove func(), err error
 }
 
 // try applies the patch of a commit to an index that has its parent, and so does it with those that come after it.
-func (rec *recorder) try(ctx context.Context, index git, c *Commit) error {
+func (rec *commitRecorder) try(ctx context.Context, index git, c *Commit) error {
 	if c.Patch != "" {
 		r, err := index.run(ctx, c.Patch, "apply", "--cached", "--binary", "--whitespace=nowarn", "-")
 		if err != nil {
