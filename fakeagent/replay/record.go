@@ -50,24 +50,29 @@ type recorded struct {
 
 	sending sync.Mutex // one prompt at a time, so that they are in the order of their turns
 
-	mu     sync.Mutex
+	mu     sync.Mutex             // not held while anything is recorded, so that no other thread waits for that
 	thread string                 // the first one that anything was heard of
 	sent   []*fakeagent.TurnInput // whose turns have not started yet
-	began  time.Time
-	usage  Usage             // of the turn
-	total  Usage             // of the thread
-	pieces []piece           // of the message that comes
-	whole  string            // the id of the message before
-	before map[string]string // what was said in the turn, by its stream and its id
-	failed bool              // the turn has told why
+
+	telling sync.Mutex // of what follows, and held while it is recorded, for as long as git works
+	began   time.Time
+	usage   Usage             // of the turn
+	total   Usage             // of the thread
+	pieces  []piece           // of the message that comes
+	whole   string            // the id of the message before
+	before  map[string]string // what was said in the turn, by its stream and its id
+	failed  bool              // the turn has told why
 }
 
 func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID string, err error) {
 	if in.TurnID != "" {
 		turnID, err = p.Provider.SendTurn(ctx, in)
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		if err == nil && p.thread == in.ThreadID {
+		ours := p.thread == in.ThreadID
+		p.mu.Unlock()
+		if err == nil && ours {
+			p.telling.Lock()
+			defer p.telling.Unlock()
 			p.said()
 			p.add("steer", map[string]any{"text": in.Text, "mode": "injected"})
 		}
@@ -89,21 +94,18 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 
 // flush records what has come of a message that is not over.
 func (p *recorded) flush() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.telling.Lock()
+	defer p.telling.Unlock()
 	p.said()
 }
 
 // hear records an event.
 func (p *recorded) hear(e event.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.thread == "" {
-		p.thread = e.ThreadID
-	}
-	if p.thread != e.ThreadID {
+	if !p.records(e.ThreadID) {
 		return
 	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
 	if d, ok := e.Payload.(event.Delta); ok {
 		if len(p.pieces) > 0 && (p.pieces[0].id != e.ItemID || p.pieces[0].Stream != d.Stream) {
 			p.said()
@@ -130,6 +132,16 @@ func (p *recorded) hear(e event.Event) {
 			p.again(eventKind, e, map[string]any{})
 		}
 	}
+}
+
+// records is whether a thread is the one that is recorded. The first one is, from then on.
+func (p *recorded) records(thread string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.thread == "" {
+		p.thread = thread
+	}
+	return p.thread == thread
 }
 
 func (p *recorded) add(kind string, fields map[string]any) { p.r.Add(SourceAgent, kind, fields) }
@@ -170,13 +182,20 @@ func (p *recorded) said() {
 }
 
 func (p *recorded) begins() {
-	prompt := ""
-	if at := slices.IndexFunc(p.sent, func(in *fakeagent.TurnInput) bool { return in.ThreadID == p.thread }); at >= 0 {
-		prompt = p.sent[at].Text
-		p.sent = slices.Delete(p.sent, at, at+1)
-	}
+	prompt := p.prompt()
 	p.began, p.usage, p.whole, p.before, p.failed = time.Now(), Usage{}, "", map[string]string{}, false
 	p.add("prompt", map[string]any{"text": prompt})
+}
+
+// prompt takes the one of the turn that begins.
+func (p *recorded) prompt() (text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := slices.IndexFunc(p.sent, func(in *fakeagent.TurnInput) bool { return in.ThreadID == p.thread }); at >= 0 {
+		text = p.sent[at].Text
+		p.sent = slices.Delete(p.sent, at, at+1)
+	}
+	return text
 }
 
 func (p *recorded) ends(end event.TurnCompleted) {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -356,6 +357,34 @@ var _ = Describe("A recorder in a workspace", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(again.head()).To(Equal(heads[i]))
 		}
+	})
+
+	It("keeps no other thread waiting while git works for the one that it records", func(ctx SpecContext) {
+		r := greetingRepo(GinkgoTB())
+		rec, _ := record(ctx, r, replay.RecorderConfig{})
+		working, goOn := make(chan bool), make(chan bool)
+		first := sync.OnceFunc(func() { close(working); <-goOn })
+		r.runner.around = func(ctx context.Context, c replay.Command, run runs) (replay.Result, error) {
+			first()
+			return run(ctx, c)
+		}
+		p := rec.Provider(fakeagent.NewT(GinkgoT(), fakeagent.Scripted()))
+		over := make(chan string, 2)
+		p.Subscribe(func(e event.Event) {
+			if _, ended := e.Payload.(event.TurnCompleted); ended {
+				over <- e.ThreadID
+			}
+		})
+		for _, thread := range []string{"a", "b"} {
+			Expect(p.StartSession(ctx, fakeagent.SessionConfig{ThreadID: thread})).To(Succeed())
+		}
+		Expect(p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "go"})).NotTo(BeEmpty())
+		<-working
+		Expect(p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "b", Text: "go"})).NotTo(BeEmpty())
+		Expect(<-over).To(Equal("b"))
+		close(goOn)
+		Expect(<-over).To(Equal("a"))
+		Expect(rec.Close(ctx, nil)).To(Succeed())
 	})
 
 	It("has the commits of the turn that made them, whatever else was a turn", func(ctx SpecContext) {
