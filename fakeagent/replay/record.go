@@ -17,7 +17,7 @@ import (
 // recorded as the provider's event, so that a replay emits it again. Steers that were taken, and interrupts, are told; a replay
 // does not want to have them again.
 func (r *Recorder) Provider(p fakeagent.Provider) fakeagent.Provider {
-	rec := &recorded{Provider: p, r: r, before: map[string]string{}}
+	rec := &recorded{Provider: p, r: r, before: map[string]string{}, sending: make(chan struct{}, 1)}
 	r.mu.Lock()
 	r.providers = append(r.providers, rec)
 	r.mu.Unlock()
@@ -48,7 +48,7 @@ type recorded struct {
 	fakeagent.Provider
 	r *Recorder
 
-	sending sync.Mutex // one prompt at a time, so that they are in the order of their turns
+	sending chan struct{} // has room for one prompt at a time, so that they are in the order of their turns
 
 	mu     sync.Mutex             // not held while anything is recorded, so that no other thread waits for that
 	thread string                 // the first one that anything was heard of
@@ -78,8 +78,12 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 		}
 		return turnID, err
 	}
-	p.sending.Lock()
-	defer p.sending.Unlock()
+	select {
+	case p.sending <- struct{}{}:
+		defer func() { <-p.sending }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 	p.mu.Lock()
 	p.sent = append(p.sent, &in) // before its turn starts, which it may before SendTurn returns
 	p.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -265,6 +266,19 @@ var _ = Describe("A recorder", func() {
 		Expect(err).To(MatchError("the reply was lost"))
 		Expect(r.Close(ctx, nil)).To(Succeed())
 		Expect(string(must(os.ReadFile(path)))).To(ContainSubstring(`"text":"go"`))
+	})
+
+	It("passes on prompts one by one, on virtual time, too", bubble.InBubble, func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		p := r.Provider(slow{})
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { _, _ = p.SendTurn(ctx, fakeagent.TurnInput{ThreadID: "a", Text: "go"}) })
+		}
+		all.Wait()
+		Expect(time.Since(began)).To(Equal(2 * time.Second))
+		Expect(r.Close(ctx, nil)).To(Succeed())
 	})
 
 	It("does not take a thread for the one that it records that was refused", func(ctx SpecContext) {
@@ -555,6 +569,16 @@ func (l *lost) Subscribe(fn func(event.Event)) func() { l.hear = fn; return func
 func (l *lost) SendTurn(context.Context, fakeagent.TurnInput) (string, error) {
 	l.hear(event.Event{ThreadID: "a", TurnID: "t", Payload: event.TurnStarted{}})
 	return "", errors.New("the reply was lost")
+}
+
+// slow is a provider that takes its time to accept a turn.
+type slow struct{ fakeagent.Provider }
+
+func (slow) Subscribe(func(event.Event)) func() { return func() {} }
+
+func (slow) SendTurn(context.Context, fakeagent.TurnInput) (string, error) {
+	time.Sleep(time.Second)
+	return "t", nil
 }
 
 // coded is an error with a code.
