@@ -17,7 +17,7 @@ import (
 // recorded as the provider's event, so that a replay emits it again. Steers that were taken, and interrupts, are told; a replay
 // does not want to have them again.
 func (r *Recorder) Provider(p fakeagent.Provider) fakeagent.Provider {
-	rec := &recorded{Provider: p, r: r, before: map[string]string{}, sending: make(chan struct{}, 1)}
+	rec := &recorded{Provider: p, r: r, before: map[string]string{}, sending: newTurnstile(), telling: newTurnstile()}
 	r.mu.Lock()
 	r.providers = append(r.providers, rec)
 	r.mu.Unlock()
@@ -48,13 +48,13 @@ type recorded struct {
 	fakeagent.Provider
 	r *Recorder
 
-	sending chan struct{} // has room for one prompt at a time, so that they are in the order of their turns
+	sending turnstile // lets through one prompt at a time, so that they are in the order of their turns
 
 	mu     sync.Mutex             // not held while anything is recorded, so that no other thread waits for that
 	thread string                 // the first one that anything was heard of
 	sent   []*fakeagent.TurnInput // whose turns have not started yet
 
-	telling sync.Mutex // of what follows, and held while it is recorded, for as long as git works
+	telling turnstile // of what follows, and held while it is recorded, for as long as git works
 	began   time.Time
 	usage   Usage             // of the turn
 	total   Usage             // of the thread
@@ -71,8 +71,8 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 		ours := p.thread == in.ThreadID
 		p.mu.Unlock()
 		if err == nil && ours {
-			p.telling.Lock()
-			defer p.telling.Unlock()
+			p.telling.enter()
+			defer p.telling.leave()
 			p.said()
 			p.add("steer", map[string]any{"text": in.Text, "mode": "injected"})
 		}
@@ -80,7 +80,7 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 	}
 	select {
 	case p.sending <- struct{}{}:
-		defer func() { <-p.sending }()
+		defer p.sending.leave()
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -98,8 +98,8 @@ func (p *recorded) SendTurn(ctx context.Context, in fakeagent.TurnInput) (turnID
 
 // flush records what has come of a message that is not over.
 func (p *recorded) flush() {
-	p.telling.Lock()
-	defer p.telling.Unlock()
+	p.telling.enter()
+	defer p.telling.leave()
 	p.said()
 }
 
@@ -108,8 +108,8 @@ func (p *recorded) hear(e event.Event) {
 	if !p.records(e.ThreadID) {
 		return
 	}
-	p.telling.Lock()
-	defer p.telling.Unlock()
+	p.telling.enter()
+	defer p.telling.leave()
 	if d, ok := e.Payload.(event.Delta); ok {
 		if len(p.pieces) > 0 && (p.pieces[0].id != e.ItemID || p.pieces[0].Stream != d.Stream) {
 			p.said()

@@ -30,7 +30,11 @@ type Recorder struct {
 	cfg  RecorderConfig
 	name string
 
-	mu       sync.Mutex
+	mu        sync.Mutex // not held while anything is recorded
+	warnings  []string
+	providers []*recorded
+
+	order    turnstile // of what follows: entries come one at a time, and wait while git works for those before them
 	file     *os.File
 	out      *bufio.Writer
 	seq      int
@@ -38,16 +42,21 @@ type Recorder struct {
 	turns    int // and steers that resume
 	usage    Usage
 	findings []Finding
-	warnings []string
 	failed   error // the first one
-
-	providers []*recorded
 
 	base      Revision // of the workspace, when the turn began
 	running   bool     // a turn is
 	resumed   bool     // by a steer, and nothing has come since: a prompt is what the host made of it
 	committed bool     // the journal has commits
 }
+
+// turnstile lets one through at a time. Who waits at it, unlike at a mutex, lets virtual time go on.
+type turnstile chan struct{}
+
+func newTurnstile() turnstile { return make(turnstile, 1) }
+
+func (t turnstile) enter() { t <- struct{}{} }
+func (t turnstile) leave() { <-t }
 
 // SecretError is a journal that was not saved, since something in it has the shape of a secret.
 type SecretError struct {
@@ -81,7 +90,7 @@ func NewRecorder(ctx context.Context, name string, cfg RecorderConfig) (*Recorde
 			return nil, err
 		}
 	}
-	r := &Recorder{cfg: cfg, name: name}
+	r := &Recorder{cfg: cfg, name: name, order: newTurnstile()}
 	if cfg.Dir != "" {
 		base, err := Baseline(ctx, cfg.Runner, cfg.Dir)
 		if err != nil {
@@ -101,8 +110,8 @@ func NewRecorder(ctx context.Context, name string, cfg RecorderConfig) (*Recorde
 	if cfg.Dir != "" {
 		h["cwd"] = cfg.Dir
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.enter()
+	defer r.order.leave()
 	r.put(newEvent(headerKind, h).raw, headerKind)
 	r.add("sandbox", "dispatch-start", nil)
 	return r, nil
@@ -114,8 +123,8 @@ func (r *Recorder) partial() string { return r.name + ".partial" }
 // the recorder's. A prompt begins a turn and a summary ends one; the commits of a turn are recorded when it ends, or else when the next one begins.
 // The tokens of a usage are a [Usage].
 func (r *Recorder) Add(source Source, kind string, fields map[string]any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.enter()
+	defer r.order.leave()
 	agents := source.ofAgent()
 	switch resumption := kind == "steer" && fields["mode"] == resumed; {
 	case agents && kind == "prompt" && !r.resumed, agents && resumption && r.running && !r.resumed:
@@ -135,16 +144,16 @@ func (r *Recorder) Add(source Source, kind string, fields map[string]any) {
 
 // addAt adds an entry of something that was before now.
 func (r *Recorder) addAt(at time.Time, source Source, kind string, fields map[string]any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.enter()
+	defer r.order.leave()
 	r.entry(at, source, kind, fields)
 }
 
 // mayCut is whether the pieces of a text have nothing of what must not be in a journal, as they are redacted and searched one by one. What was said
 // before of the same message is in the journal already: if that cuts something in two, nothing can be saved.
 func (r *Recorder) mayCut(pieces []piece, whole, before string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.enter()
+	defer r.order.leave()
 	if before != "" && (r.cfg.Redact(before+whole) != r.cfg.Redact(before)+r.cfg.Redact(whole) || hidden(before+whole) > hidden(before)+hidden(whole)) {
 		r.findings = append(r.findings, Finding{fmt.Sprintf("behind entry %d", r.seq), "what is to be hidden, in a message that something else has cut in two"})
 	}
@@ -160,8 +169,8 @@ func hidden(text string) int { return len(findSecrets(quoteJSON(text))) }
 
 // settle ends a turn that has no summary.
 func (r *Recorder) settle() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.enter()
+	defer r.order.leave()
 	r.end(context.Background())
 }
 
@@ -179,7 +188,7 @@ func (r *Recorder) begin(kind string) {
 	base, err := Baseline(context.Background(), r.cfg.Runner, r.cfg.Dir)
 	r.base = base // without a commit where there is none, which is then the reason that the commits are not recorded
 	if err != nil {
-		r.warnings = append(r.warnings, err.Error())
+		r.warn(err.Error())
 	}
 }
 
@@ -214,12 +223,12 @@ type scope struct {
 	Pass       int    `json:"pass,omitempty"`
 }
 
-// add adds an entry of now, and begins and ends no turn. r.mu is locked.
+// add adds an entry of now, and begins and ends no turn. The caller has entered order.
 func (r *Recorder) add(source Source, kind string, fields map[string]any) {
 	r.entry(time.Now(), source, kind, fields)
 }
 
-// entry adds one. r.mu is locked.
+// entry adds one. The caller has entered order.
 func (r *Recorder) entry(at time.Time, source Source, kind string, fields map[string]any) {
 	r.seq++
 	e := envelope{Kind: kind, Seq: r.seq, At: at.UTC().Truncate(time.Millisecond), Source: source, Scope: scope{DispatchID: "d1"}, Label: r.cfg.Label}
@@ -258,7 +267,7 @@ func (r *Recorder) put(text, kind string) {
 	}
 	if o := objectOf(entry); o.str("unavailable") != "" { // be it that a redaction has made them so
 		why := fmt.Sprintf("the commits of turn %d: %s", r.turns, o.str("unavailable"))
-		r.warnings = append(r.warnings, why)
+		r.warn(why)
 		r.add("git", "warning", map[string]any{"message": why})
 	}
 }
@@ -316,6 +325,12 @@ func (r *Recorder) Warnings() []string {
 	return slices.Clone(r.warnings)
 }
 
+func (r *Recorder) warn(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warnings = append(r.warnings, why)
+}
+
 func (r *Recorder) changes(c *Changes) {
 	r.committed = true
 	fields := map[string]any{}
@@ -339,8 +354,8 @@ func (r *Recorder) Close(ctx context.Context, run error) error {
 	for _, p := range providers {
 		p.flush()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.order.enter()
+	defer r.order.leave()
 	if r.file == nil {
 		return errors.New("replay: the recorder is closed already")
 	}

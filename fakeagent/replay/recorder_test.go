@@ -268,6 +268,25 @@ var _ = Describe("A recorder", func() {
 		Expect(string(must(os.ReadFile(path)))).To(ContainSubstring(`"text":"go"`))
 	})
 
+	It("tells its warnings, and lets virtual time go on, while git works", bubble.InBubble, func(ctx SpecContext) {
+		base := "/work\n\n" + greetingBase + "\n56ef077a153a22a552fb32288831d723bbc3e26c\n"
+		r := record(replay.RecorderConfig{Dir: "/work", Runner: scripted{"rev-parse": func(context.Context, replay.Command) (replay.Result, error) {
+			time.Sleep(time.Second)
+			return replay.Result{Stdout: []byte(base)}, nil
+		}}})
+		began := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() { r.Add(replay.SourceAgent, "prompt", map[string]any{"text": "go"}) })
+		time.Sleep(time.Millisecond)
+		all.Go(func() { r.Add(replay.SourceAgent, "text", map[string]any{"text": "gone"}) })
+		Expect(r.Warnings()).To(BeEmpty())
+		Expect(time.Since(began)).To(Equal(time.Millisecond))
+		all.Wait()
+		Expect(time.Since(began)).To(Equal(time.Second))
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		Expect(agentOf(read()).Turns()).To(HaveExactElements(And(HaveField("Prompt", "go"), HaveField("Text", "gone"))))
+	})
+
 	It("passes on prompts one by one, on virtual time, too", bubble.InBubble, func(ctx SpecContext) {
 		r := record(replay.RecorderConfig{})
 		p := r.Provider(slow{})
