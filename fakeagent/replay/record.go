@@ -18,10 +18,10 @@ import (
 // does not want to have them again.
 func (r *Recorder) Provider(p fakeagent.Provider) fakeagent.Provider {
 	rec := &recorded{Provider: p, r: r, before: map[string]string{}, sending: newTurnstile(), telling: newTurnstile()}
+	rec.unsubscribe = p.Subscribe(rec.hear)
 	r.mu.Lock()
 	r.providers = append(r.providers, rec)
 	r.mu.Unlock()
-	p.Subscribe(rec.hear)
 	if g, ok := p.(gated); ok {
 		return struct {
 			*recorded
@@ -46,7 +46,8 @@ type piece struct {
 // recorded is a provider that is recorded.
 type recorded struct {
 	fakeagent.Provider
-	r *Recorder
+	r           *Recorder
+	unsubscribe func()
 
 	sending turnstile // lets through one prompt at a time, so that they are in the order of their turns
 

@@ -352,6 +352,7 @@ func (r *Recorder) Close(ctx context.Context, run error) error {
 	providers := r.providers
 	r.mu.Unlock()
 	for _, p := range providers {
+		p.unsubscribe()
 		p.flush()
 	}
 	r.order.enter()

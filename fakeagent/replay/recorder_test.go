@@ -532,6 +532,15 @@ var _ = Describe("A recorder", func() {
 		Expect(read()).NotTo(BeEmpty())
 	})
 
+	It("hears no more of a provider when it is closed", func(ctx SpecContext) {
+		r := record(replay.RecorderConfig{})
+		l := &lost{}
+		r.Provider(l)
+		Expect(l.hear).NotTo(BeNil())
+		Expect(r.Close(ctx, nil)).To(Succeed())
+		Expect(l.hear).To(BeNil())
+	})
+
 	It("is closed once", func(ctx SpecContext) {
 		r := record(replay.RecorderConfig{})
 		Expect(r.Close(ctx, nil)).To(Succeed())
@@ -583,7 +592,10 @@ type lost struct {
 	hear func(event.Event)
 }
 
-func (l *lost) Subscribe(fn func(event.Event)) func() { l.hear = fn; return func() {} }
+func (l *lost) Subscribe(fn func(event.Event)) func() {
+	l.hear = fn
+	return func() { l.hear = nil }
+}
 
 func (l *lost) SendTurn(context.Context, fakeagent.TurnInput) (string, error) {
 	l.hear(event.Event{ThreadID: "a", TurnID: "t", Payload: event.TurnStarted{}})
